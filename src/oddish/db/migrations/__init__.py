@@ -1,0 +1,1 @@
+"""Schema migrations: one linear chain, forward only."""

@@ -1,0 +1,30 @@
+"""Connections: one engine a process, short transactions, every statement bounded in time."""
+
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from oddish.errors import Unavailable
+
+STATEMENT_TIMEOUT_MS = 30_000
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+LOCK_TIMEOUT_MS = 10_000
+
+
+def connect(url: str, *, role: str, pool_size: int = 10) -> AsyncEngine:
+    """An engine for ``url``; ``role`` names the process in ``pg_stat_activity``. No connection is made yet."""
+    if not url:
+        raise Unavailable(
+            "No database is configured: ODDISH_DATABASE_URL is empty.",
+            fix="Set it to postgresql+psycopg://user@host/name, or run `oddish up` for a local stack.",
+        )
+    options = (
+        f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS} "
+        f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS} -c timezone=UTC"
+    )
+    return create_async_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=False,
+        pool_timeout=15,
+        connect_args={"options": options, "application_name": f"oddish-{role}", "connect_timeout": 10},
+    )

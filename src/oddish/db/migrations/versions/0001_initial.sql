@@ -1,0 +1,370 @@
+-- Identity ------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE organisations (
+  id          text PRIMARY KEY,
+  name        text NOT NULL,
+  created_at  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE users (
+  id               text PRIMARY KEY,
+  org_id           text NOT NULL REFERENCES organisations (id),
+  name             text NOT NULL,
+  email            text,
+  role             text NOT NULL CHECK (role IN ('admin', 'member')),
+  github_username  text,
+  created_at       timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX users_org ON users (org_id);
+
+CREATE TABLE api_keys (
+  id            text PRIMARY KEY,
+  org_id        text NOT NULL REFERENCES organisations (id),
+  user_id       text NOT NULL REFERENCES users (id),
+  name          text NOT NULL,
+  key_hash      bytea NOT NULL UNIQUE CHECK (octet_length(key_hash) = 32),
+  key_prefix    text NOT NULL,
+  scope         text NOT NULL CHECK (scope IN ('read', 'tasks', 'full')),
+  created_at    timestamptz NOT NULL DEFAULT now(),
+  expires_at    timestamptz,
+  revoked_at    timestamptz,
+  last_used_at  timestamptz
+);
+CREATE INDEX api_keys_org ON api_keys (org_id);
+
+-- Values of secret-named variables, encrypted; everything else refers to them by id.
+CREATE TABLE secrets (
+  id          text PRIMARY KEY,
+  org_id      text NOT NULL REFERENCES organisations (id),
+  ciphertext  bytea NOT NULL,
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  expires_at  timestamptz NOT NULL
+);
+CREATE INDEX secrets_expiry ON secrets (expires_at);
+
+-- Tasks ---------------------------------------------------------------------------------------------------------------
+
+-- A task without a current version is a name reserved by an upload that has not completed.
+CREATE TABLE tasks (
+  id                text PRIMARY KEY,
+  org_id            text NOT NULL REFERENCES organisations (id),
+  name              text NOT NULL,
+  created_by        text NOT NULL REFERENCES users (id),
+  user_name         text,
+  github_username   text,
+  github_meta       jsonb,
+  link              text,
+  tags              jsonb NOT NULL DEFAULT '{}',
+  priority          text NOT NULL DEFAULT 'low' CHECK (priority IN ('low', 'high')),
+  run_analysis      boolean NOT NULL DEFAULT false,
+  run_probe         boolean NOT NULL DEFAULT false,
+  current_version   integer,
+  last_version      integer NOT NULL DEFAULT 0,
+  next_trial_index  integer NOT NULL DEFAULT 0,
+  created_at        timestamptz NOT NULL DEFAULT now(),
+  updated_at        timestamptz NOT NULL DEFAULT now(),
+  deleted_at        timestamptz
+);
+CREATE UNIQUE INDEX tasks_live_name ON tasks (org_id, name) WHERE deleted_at IS NULL;
+CREATE INDEX tasks_recent ON tasks (org_id, created_at DESC, id) WHERE deleted_at IS NULL AND current_version IS NOT NULL;
+
+CREATE TABLE task_versions (
+  id             text PRIMARY KEY,
+  org_id         text NOT NULL REFERENCES organisations (id),
+  task_id        text NOT NULL REFERENCES tasks (id),
+  version        integer NOT NULL CHECK (version >= 1),
+  content_hash   text NOT NULL,
+  client_hash    text NOT NULL,
+  archive_key    text NOT NULL,
+  archive_bytes  bigint NOT NULL,
+  definition     jsonb NOT NULL,
+  message        text,
+  created_by     text NOT NULL REFERENCES users (id),
+  created_at     timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (task_id, version)
+);
+
+CREATE TABLE uploads (
+  id            text PRIMARY KEY,
+  org_id        text NOT NULL REFERENCES organisations (id),
+  user_id       text NOT NULL REFERENCES users (id),
+  task_id       text NOT NULL REFERENCES tasks (id),
+  client_hash   text NOT NULL,
+  force_new     boolean NOT NULL DEFAULT false,
+  message       text,
+  object_key    text NOT NULL UNIQUE,
+  created_at    timestamptz NOT NULL DEFAULT now(),
+  expires_at    timestamptz NOT NULL,
+  completed_at  timestamptz,
+  version       integer
+);
+CREATE INDEX uploads_by_content ON uploads (task_id, client_hash, created_at DESC);
+
+-- Experiments ---------------------------------------------------------------------------------------------------------
+
+CREATE TABLE experiments (
+  id                text PRIMARY KEY,
+  org_id            text NOT NULL REFERENCES organisations (id),
+  name              text NOT NULL,
+  created_by        text NOT NULL REFERENCES users (id),
+  user_name         text,
+  description       text,
+  link              text,
+  is_collection     boolean NOT NULL DEFAULT false,
+  public_token      text UNIQUE,
+  created_at        timestamptz NOT NULL DEFAULT now(),
+  last_activity_at  timestamptz NOT NULL DEFAULT now(),
+  deleted_at        timestamptz
+);
+CREATE UNIQUE INDEX experiments_live_name ON experiments (org_id, name) WHERE deleted_at IS NULL;
+CREATE INDEX experiments_recent ON experiments (org_id, last_activity_at DESC, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE task_experiments (
+  task_id        text NOT NULL REFERENCES tasks (id),
+  experiment_id  text NOT NULL REFERENCES experiments (id),
+  org_id         text NOT NULL REFERENCES organisations (id),
+  created_at     timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (experiment_id, task_id)
+);
+CREATE INDEX task_experiments_task ON task_experiments (task_id);
+
+-- Trials --------------------------------------------------------------------------------------------------------------
+
+-- What was asked for, and a projection of its job and of the attempt that decided it. Status, attempts and the times are
+-- written by project_job() only.
+CREATE TABLE trials (
+  id                      text PRIMARY KEY,
+  org_id                  text NOT NULL REFERENCES organisations (id),
+  task_id                 text NOT NULL REFERENCES tasks (id),
+  task_version_id         text NOT NULL REFERENCES task_versions (id),
+  task_version            integer NOT NULL,
+  experiment_id           text NOT NULL REFERENCES experiments (id),
+  trial_index             integer NOT NULL,
+  name                    text NOT NULL,
+  agent                   text NOT NULL,
+  model                   text,
+  provider                text NOT NULL,
+  queue_key               text NOT NULL,
+  environment             text NOT NULL,
+  agent_config            jsonb NOT NULL DEFAULT '{}',
+  harbor_config           jsonb NOT NULL DEFAULT '{}',
+  unit_hash               bytea NOT NULL,
+  secret_id               text REFERENCES secrets (id) ON DELETE SET NULL,
+  origin                  text NOT NULL DEFAULT 'oddish' CHECK (origin IN ('oddish', 'imported')),
+  is_probe                boolean NOT NULL DEFAULT false,
+  created_by              text NOT NULL REFERENCES users (id),
+  status                  text NOT NULL DEFAULT 'queued'
+                          CHECK (status IN ('queued', 'running', 'retrying', 'success', 'failed', 'skipped')),
+  attempts                integer NOT NULL DEFAULT 0,
+  max_attempts            integer NOT NULL CHECK (max_attempts >= 1),
+  harbor_stage            text,
+  decided_by_epoch        bigint,
+  reward                  double precision,
+  rewards                 jsonb,
+  result                  jsonb,
+  reasons                 jsonb NOT NULL DEFAULT '[]',
+  error_message           text,
+  input_tokens            bigint,
+  cache_tokens            bigint,
+  output_tokens           bigint,
+  total_steps             integer,
+  cost_usd                double precision,
+  cost_is_estimated       boolean,
+  phase_timing            jsonb,
+  has_trajectory          boolean NOT NULL DEFAULT false,
+  superseded_by_trial_id  text UNIQUE REFERENCES trials (id),
+  created_at              timestamptz NOT NULL DEFAULT now(),
+  started_at              timestamptz,
+  finished_at             timestamptz,
+  deleted_at              timestamptz,
+  UNIQUE (task_id, trial_index)
+);
+CREATE INDEX trials_experiment ON trials (experiment_id, task_id, trial_index) WHERE deleted_at IS NULL;
+CREATE INDEX trials_unit ON trials (task_version_id, experiment_id, unit_hash)
+  WHERE deleted_at IS NULL AND superseded_by_trial_id IS NULL;
+
+-- One execution of a trial by a worker. The epoch is the attempt's number; a lost one is not charged to the budget.
+CREATE TABLE attempts (
+  trial_id         text NOT NULL REFERENCES trials (id),
+  epoch            bigint NOT NULL,
+  org_id           text NOT NULL REFERENCES organisations (id),
+  job_id           bigint NOT NULL,
+  claim_id         uuid NOT NULL,
+  worker_id        text NOT NULL,
+  state            text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'finished', 'lost', 'cancelled')),
+  stage            text,
+  status           text CHECK (status IN ('success', 'failed', 'cancelled')),
+  reasons          jsonb NOT NULL DEFAULT '[]',
+  failure          jsonb,
+  facts            jsonb,
+  artifact_prefix  text,
+  artifact_files   integer,
+  artifact_bytes   bigint,
+  started_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+  finished_at      timestamptz,
+  PRIMARY KEY (trial_id, epoch)
+);
+
+-- Queue ---------------------------------------------------------------------------------------------------------------
+-- Lock order everywhere: jobs (by id), trials, queue_keys (by key), queue_lanes (by key, lane), queue_caps (by name).
+
+CREATE TABLE queue_keys (
+  key             text PRIMARY KEY,
+  deploy_limit    integer NOT NULL CHECK (deploy_limit >= 0),
+  override_limit  integer CHECK (override_limit >= 0),
+  paused          boolean NOT NULL DEFAULT false,
+  running         integer NOT NULL DEFAULT 0 CHECK (running >= 0)
+) WITH (fillfactor = 50);
+
+-- Limits shared by lanes: a provider's, an organisation's, a gateway project's quota. NULL counts without limiting.
+CREATE TABLE queue_caps (
+  name         text PRIMARY KEY,
+  max_running  integer CHECK (max_running >= 0),
+  running      integer NOT NULL DEFAULT 0 CHECK (running >= 0)
+) WITH (fillfactor = 50);
+
+-- One user's share of a key.
+CREATE TABLE queue_lanes (
+  key         text NOT NULL REFERENCES queue_keys (key),
+  lane        text NOT NULL,
+  caps        text[] NOT NULL DEFAULT '{}',
+  weight      real NOT NULL DEFAULT 1 CHECK (weight > 0),
+  running     integer NOT NULL DEFAULT 0 CHECK (running >= 0),
+  last_claim  timestamptz NOT NULL DEFAULT 'epoch',
+  PRIMARY KEY (key, lane)
+) WITH (fillfactor = 50);
+
+CREATE TABLE job_groups (
+  id           text PRIMARY KEY,
+  org_id       text NOT NULL REFERENCES organisations (id),
+  max_running  integer CHECK (max_running >= 1),
+  created_at   timestamptz NOT NULL DEFAULT now()
+);
+
+-- One process life of a worker. Its lease is the only sign of life there is.
+CREATE TABLE workers (
+  id           text PRIMARY KEY,
+  hostname     text NOT NULL,
+  pid          integer NOT NULL,
+  version      text NOT NULL,
+  pools        text[] NOT NULL,
+  cpus         integer NOT NULL,
+  memory_mb    integer NOT NULL,
+  concurrency  integer NOT NULL,
+  started_at   timestamptz NOT NULL DEFAULT now(),
+  lease_until  timestamptz NOT NULL,
+  stopped_at   timestamptz
+) WITH (fillfactor = 50);
+
+-- What the latest worker of a pool said it can run; kept after that worker is gone.
+CREATE TABLE publications (
+  pool          text PRIMARY KEY,
+  environment   text NOT NULL,
+  engine        text NOT NULL,
+  preference    integer NOT NULL,
+  agents        jsonb NOT NULL,
+  unavailable   jsonb NOT NULL DEFAULT '{}',
+  memory_mb     integer NOT NULL,
+  worker_id     text NOT NULL,
+  published_at  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE jobs (
+  id                bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  org_id            text NOT NULL REFERENCES organisations (id),
+  kind              text NOT NULL,
+  subject_id        text NOT NULL,
+  pool              text NOT NULL,
+  key               text NOT NULL,
+  lane              text NOT NULL,
+  priority          smallint NOT NULL DEFAULT 0 CHECK (priority IN (0, 1)),
+  -- held: waits for a slot of its group or for the end of another group; scheduled: waits for run_at
+  state             text NOT NULL CHECK (state IN ('held', 'ready', 'scheduled', 'running', 'done', 'failed', 'cancelled')),
+  ready_at          timestamptz NOT NULL DEFAULT now(),
+  run_at            timestamptz,
+  epoch             bigint NOT NULL DEFAULT 0,
+  claim_id          uuid,
+  attempt           integer NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+  max_attempts      integer NOT NULL CHECK (max_attempts >= 1),
+  losses            integer NOT NULL DEFAULT 0,
+  worker_id         text,
+  cancel_requested  boolean NOT NULL DEFAULT false,
+  group_id          text REFERENCES job_groups (id),
+  after_group_id    text REFERENCES job_groups (id),
+  memory_mb         integer NOT NULL DEFAULT 0,
+  error             text,
+  created_at        timestamptz NOT NULL DEFAULT now(),
+  started_at        timestamptz,
+  finished_at       timestamptz,
+  FOREIGN KEY (key, lane) REFERENCES queue_lanes (key, lane),
+  CHECK ((state = 'scheduled') = (run_at IS NOT NULL)),
+  CHECK ((state = 'running') = (worker_id IS NOT NULL))
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX jobs_ready ON jobs (pool, key, lane, priority, ready_at, id) WHERE state = 'ready';
+CREATE INDEX jobs_scheduled ON jobs (run_at) WHERE state = 'scheduled';
+CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
+CREATE INDEX jobs_group ON jobs (group_id, state) WHERE group_id IS NOT NULL;
+CREATE INDEX jobs_after_group ON jobs (after_group_id) WHERE after_group_id IS NOT NULL AND state = 'held';
+CREATE UNIQUE INDEX jobs_one_active ON jobs (kind, subject_id)
+  WHERE state IN ('held', 'ready', 'scheduled', 'running');
+CREATE INDEX jobs_subject ON jobs (subject_id);
+
+-- Keeps the running counters of keys, lanes and caps equal to the jobs, in the lock order above.
+CREATE FUNCTION count_running() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE d record;
+BEGIN
+  FOR d IN
+    SELECT key, sum(n)::int AS n FROM (
+      SELECT key, 1 AS n FROM after WHERE state = 'running' UNION ALL SELECT key, -1 FROM before WHERE state = 'running'
+    ) change GROUP BY key HAVING sum(n) <> 0 ORDER BY key
+  LOOP
+    UPDATE queue_keys SET running = running + d.n WHERE key = d.key;
+  END LOOP;
+  FOR d IN
+    SELECT key, lane, sum(n)::int AS n FROM (
+      SELECT key, lane, 1 AS n FROM after WHERE state = 'running'
+      UNION ALL SELECT key, lane, -1 FROM before WHERE state = 'running'
+    ) change GROUP BY key, lane HAVING sum(n) <> 0 ORDER BY key, lane
+  LOOP
+    UPDATE queue_lanes SET running = running + d.n,
+      last_claim = CASE WHEN d.n > 0 THEN clock_timestamp() ELSE last_claim END
+    WHERE key = d.key AND lane = d.lane;
+  END LOOP;
+  FOR d IN
+    SELECT cap AS name, sum(n)::int AS n FROM (
+      SELECT key, lane, 1 AS n FROM after WHERE state = 'running'
+      UNION ALL SELECT key, lane, -1 FROM before WHERE state = 'running'
+    ) change JOIN queue_lanes USING (key, lane) CROSS JOIN LATERAL unnest(caps) AS cap
+    GROUP BY cap HAVING sum(n) <> 0 ORDER BY cap
+  LOOP
+    UPDATE queue_caps SET running = running + d.n WHERE name = d.name;
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER jobs_count_running AFTER UPDATE ON jobs
+  REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION count_running();
+
+-- The only writer of a trial's status, attempts and times.
+CREATE FUNCTION project_job() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE trials SET
+    status = CASE
+      WHEN NEW.state = 'running' THEN 'running'
+      WHEN NEW.state = 'done' THEN 'success'
+      WHEN NEW.state IN ('failed', 'cancelled') THEN 'failed'
+      WHEN NEW.epoch > 0 THEN 'retrying'
+      ELSE 'queued' END,
+    attempts = NEW.attempt,
+    started_at = coalesce(started_at, NEW.started_at),
+    finished_at = NEW.finished_at,
+    harbor_stage = CASE
+      WHEN NEW.state = 'cancelled' THEN 'cancelled'
+      WHEN NEW.state = 'running' THEN 'trial_started'
+      ELSE harbor_stage END,
+    error_message = CASE WHEN NEW.state IN ('failed', 'cancelled') THEN coalesce(NEW.error, error_message) ELSE error_message END
+  WHERE id = NEW.subject_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER jobs_project_trial AFTER UPDATE OF state ON jobs FOR EACH ROW
+  WHEN (NEW.kind = 'trial' AND OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION project_job();

@@ -1,0 +1,69 @@
+"""The deployment's secret key: encrypts stored secrets and derives the keys that sign URLs."""
+
+import contextlib
+import hashlib
+import hmac
+import os
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from oddish.errors import OddishError
+from oddish.home import private_directory
+
+
+class KeyringError(OddishError):
+    """The secret key is missing, malformed, or not the one a value was encrypted with."""
+
+    code = "keyring"
+    status = 500
+
+
+class Keyring:
+    """Fernet keys, newest first: the first encrypts and signs, all of them decrypt."""
+
+    def __init__(self, keys: list[str]) -> None:
+        try:
+            self._fernet = MultiFernet([Fernet(key) for key in keys])
+        except ValueError as error:
+            raise KeyringError(
+                f"ODDISH_SECRET_KEY is not a list of Fernet keys ({error}).",
+                fix="A key is 32 random bytes in URL-safe base64, as `cryptography.fernet.Fernet.generate_key()` makes them.",
+            ) from error
+        self._signing_root = keys[0].encode()
+
+    def encrypt(self, plaintext: bytes) -> bytes:
+        return self._fernet.encrypt(plaintext)
+
+    def decrypt(self, ciphertext: bytes) -> bytes:
+        """Raises ``KeyringError`` when no key fits."""
+        try:
+            return self._fernet.decrypt(ciphertext)
+        except InvalidToken as error:
+            raise KeyringError(
+                "A stored secret was encrypted with a key that is not configured here.",
+                fix="Add the former key to ODDISH_SECRET_KEY, after the current one.",
+            ) from error
+
+    def derive(self, purpose: str) -> bytes:
+        """A 32-byte key for one purpose; it changes when the newest key changes."""
+        return hmac.digest(self._signing_root, b"oddish:" + purpose.encode(), hashlib.sha256)
+
+
+def load_keyring(configured: str | None, home: Path) -> Keyring:
+    """The configured keys, else the one in ``home/secret.key``, made on first use with mode 0600."""
+    if configured:
+        return Keyring([key.strip() for key in configured.split(",") if key.strip()])
+    path = private_directory(home) / "secret.key"
+    candidate = path.with_name(f".secret.key.{os.getpid()}")
+    if not path.exists():
+        descriptor = os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(Fernet.generate_key())
+                os.fsync(stream.fileno())
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(candidate)
+        finally:
+            candidate.unlink(missing_ok=True)
+    return Keyring([path.read_text(encoding="ascii").strip()])

@@ -1,0 +1,90 @@
+"""Settings of the server and the worker, read from ``ODDISH_*`` variables. The command line does not import this."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from oddish.home import home
+
+MIB = 1024 * 1024
+
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Settings(BaseSettings):
+    """Every setting, its default and its meaning; an unreadable value stops the process with its name."""
+
+    model_config = SettingsConfigDict(env_prefix="ODDISH_", extra="ignore", frozen=True)
+
+    home: Path = Field(default_factory=home, description="Directory of local state: database, store, logs, keys.")
+    deployment: Literal["local", "self-hosted", "hosted"] = Field(
+        "self-hosted", description="Whose rules apply; `local` is set by the stack that `oddish up` starts."
+    )
+    database_url: str = Field("", description="PostgreSQL, as `postgresql+psycopg://user@host/name`.")
+    storage_url: str = Field("", description="Object store: file://, s3://, gs:// or az://. Default: under home.")
+    host: str = Field("127.0.0.1", description="Address the API server binds.")
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(8780, description="Port the API server binds; 0: any free one.")
+    public_url: str = Field("", description="Base of the URLs handed to clients. Default: the bound address.")
+    bootstrap_key: SecretStr | None = Field(
+        None, description="First API key (`ok_` and 32 hex digits, full scope), created at start-up if absent."
+    )
+    secret_key: SecretStr | None = Field(
+        None,
+        description="Encrypts stored secrets and signs URLs: Fernet keys, newest first, separated by commas. "
+        "Default: `secret.key` under home.",
+    )
+    log_format: Literal["console", "json"] = Field("console", description="Shape of log lines.")
+
+    default_concurrency: Positive = Field(8, description="Running trials per queue key unless set otherwise.")
+    baseline_concurrency: Positive = Field(256, description="Running trials of nop and oracle together.")
+    model_concurrency_overrides: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict, description="JSON map from queue key to its limit."
+    )
+    max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
+    enabled_environments: list[str] | None = Field(
+        None, description="JSON list of environments that may be used. Default: whatever a worker publishes."
+    )
+    secret_retention_days: Positive = Field(30, description="Days after which the secrets of a submission are deleted.")
+    publication_wait_seconds: Seconds = Field(
+        10, description="How long a submission waits for the first worker to say what it can run."
+    )
+
+    max_archive_bytes: Positive = Field(512 * MIB, description="Largest task archive, compressed.")
+    max_extracted_bytes: Positive = Field(2048 * MIB, description="Largest task archive, extracted.")
+    max_archive_entries: Positive = Field(50_000, description="Most files and directories in a task archive.")
+    max_request_bytes: Positive = Field(16 * MIB, description="Largest JSON request body.")
+    upload_expiry_seconds: Positive = Field(3600, description="Life of a signed upload or download URL.")
+
+    worker_concurrency: Positive = Field(
+        default_factory=lambda: 2 * (os.cpu_count() or 1),
+        description="Attempts a worker runs at once. Default: 2 per core.",
+    )
+    attempt_deadline_seconds: Seconds = Field(
+        12 * 3600, description="Wall time after which an attempt is ended, whatever phase it is in."
+    )
+    lease_seconds: Seconds = Field(30, description="A worker that has not renewed for this long is taken for dead.")
+    heartbeat_seconds: Seconds = Field(5, description="Time between two renewals of a worker's lease.")
+    poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
+    max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")
+    max_artifact_files: Positive = Field(20_000, description="Most files kept of one attempt.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_storage(cls, values: dict[str, object]) -> dict[str, object]:
+        if not values.get("storage_url"):
+            base = Path(str(values.get("home") or home()))
+            values["storage_url"] = (base / "store").absolute().as_uri()
+        return values
+
+    @model_validator(mode="after")
+    def _lease_outlives_heartbeats(self) -> "Settings":
+        if self.lease_seconds < 3 * self.heartbeat_seconds:
+            raise ValueError(
+                f"ODDISH_LEASE_SECONDS={self.lease_seconds} must be at least three times "
+                f"ODDISH_HEARTBEAT_SECONDS={self.heartbeat_seconds}"
+            )
+        return self
