@@ -28,7 +28,7 @@ class Keyring:
         except ValueError as error:
             raise KeyringError(
                 f"ODDISH_SECRET_KEY is not a list of Fernet keys ({error}).",
-                fix="A key is 32 random bytes in URL-safe base64, as `cryptography.fernet.Fernet.generate_key()` makes them.",
+                fix="A key is 32 random bytes in URL-safe base64, as `Fernet.generate_key()` makes them.",
             ) from error
         self._signing_root = keys[0].encode()
 

@@ -1,0 +1,97 @@
+"""Putting jobs into the queue."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from oddish.queue.keys import Limits
+
+JOBS_CHANNEL = "oddish_jobs"
+
+# Makes the keys that are new. Locks: queue_keys (by key).
+PREPARE_KEYS = """
+INSERT INTO queue_keys (key, deploy_limit)
+SELECT key, deploy_limit FROM unnest(CAST(:keys AS text[]), CAST(:limits AS int[])) AS new (key, deploy_limit)
+ORDER BY key ON CONFLICT (key) DO UPDATE SET deploy_limit = excluded.deploy_limit
+WHERE queue_keys.deploy_limit <> excluded.deploy_limit
+"""
+
+# Makes the lanes that are new. Locks: queue_keys (shared), queue_lanes (by key, lane).
+PREPARE_LANES = """
+INSERT INTO queue_lanes (key, lane, caps)
+SELECT key, lane, ARRAY[provider_cap, org_cap]
+FROM unnest(CAST(:keys AS text[]), CAST(:lanes AS text[]), CAST(:provider_caps AS text[]), CAST(:org_caps AS text[]))
+  AS new (key, lane, provider_cap, org_cap)
+ORDER BY key, lane ON CONFLICT DO NOTHING
+"""
+
+# Makes the caps that are new, without a limit. Locks: queue_caps (by name).
+PREPARE_CAPS = """
+INSERT INTO queue_caps (name) SELECT name FROM unnest(CAST(:names AS text[])) AS new (name) ORDER BY name
+ON CONFLICT DO NOTHING
+"""
+
+# Adds jobs that may run at once. Locks: queue_lanes (shared, through the foreign key).
+ENQUEUE = """
+INSERT INTO jobs (org_id, kind, subject_id, pool, key, lane, priority, max_attempts, memory_mb, state)
+VALUES (:org_id, :kind, :subject_id, :pool, :key, :lane, :priority, :max_attempts, :memory_mb, 'ready')
+"""
+
+NOTIFY = "SELECT pg_notify(:channel, '')"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One user's share of a key, and the caps it counts against."""
+
+    key: str
+    lane: str
+    provider: str
+    org_id: str
+
+
+@dataclass(frozen=True)
+class NewJob:
+    org_id: str
+    kind: str
+    subject_id: str
+    pool: str
+    key: str
+    lane: str
+    priority: int
+    """0 low, 1 high."""
+    max_attempts: int
+    memory_mb: int = 0
+
+
+async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limits) -> None:
+    """Make the keys, lanes and caps of coming jobs, in a short transaction of its own.
+
+    Two long transactions that make the same new key would wait for each other, in opposite orders for ever.
+    """
+    wanted = sorted(set(lanes), key=lambda lane: (lane.key, lane.lane))
+    keys = sorted({lane.key for lane in wanted})
+    provider_caps = [f"provider:{lane.provider}" for lane in wanted]
+    org_caps = [f"org:{lane.org_id}" for lane in wanted]
+    async with engine.begin() as connection:
+        await connection.execute(text(PREPARE_KEYS), {"keys": keys, "limits": [limits.of(key) for key in keys]})
+        await connection.execute(
+            text(PREPARE_LANES),
+            {
+                "keys": [lane.key for lane in wanted],
+                "lanes": [lane.lane for lane in wanted],
+                "provider_caps": provider_caps,
+                "org_caps": org_caps,
+            },
+        )
+        await connection.execute(text(PREPARE_CAPS), {"names": sorted({*provider_caps, *org_caps})})
+
+
+async def enqueue(connection: AsyncConnection, jobs: Iterable[NewJob]) -> None:
+    """Add ``jobs`` in the caller's transaction; workers are woken when it commits."""
+    rows = [asdict(job) for job in jobs]
+    if rows:
+        await connection.execute(text(ENQUEUE), rows)
+        await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})

@@ -1,0 +1,73 @@
+"""Finishing: the fenced end of one execution."""
+
+from typing import Literal
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.errors import Conflict
+from oddish.queue.claim import Claim
+
+type FinalState = Literal["done", "failed", "cancelled"]
+
+# Holds the job for the rest of the transaction if this execution still owns it. Locks: jobs.
+FENCE = """
+SELECT cancel_requested FROM jobs
+WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running' FOR NO KEY UPDATE
+"""
+
+# Ends the job. Locks: jobs, trials, queue_keys, queue_lanes, queue_caps (by trigger).
+FINISH = """
+UPDATE jobs SET state = :state, worker_id = NULL, error = :error, finished_at = clock_timestamp()
+WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'
+"""
+
+# Puts the job back, due after a delay. A lost execution gives its attempt back to the budget. Locks: as FINISH.
+RETRY = """
+UPDATE jobs SET state = 'scheduled', worker_id = NULL, error = :error,
+  run_at = clock_timestamp() + make_interval(secs => :delay_seconds),
+  attempt = attempt - CASE WHEN :lost THEN 1 ELSE 0 END, losses = losses + CASE WHEN :lost THEN 1 ELSE 0 END
+WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'
+"""
+
+
+class StaleClaim(Conflict):
+    """The execution no longer owns its job: it was taken for dead, or the job was ended by somebody else."""
+
+    code = "stale_claim"
+
+    def __init__(self, claim: Claim) -> None:
+        super().__init__(f"Execution {claim.label} no longer owns its job; what it reports is not recorded.")
+
+
+def _fence(claim: Claim) -> dict[str, object]:
+    return {"id": claim.id, "epoch": claim.epoch, "claim_id": claim.claim_id}
+
+
+async def fence(connection: AsyncConnection, claim: Claim) -> bool:
+    """Take the job for this transaction; True when its cancellation was asked for. Raises ``StaleClaim``.
+
+    Every write of an execution happens in a transaction that begins with this.
+    """
+    row = (await connection.execute(text(FENCE), _fence(claim))).one_or_none()
+    if row is None:
+        raise StaleClaim(claim)
+    return bool(row.cancel_requested)
+
+
+async def finish(connection: AsyncConnection, claim: Claim, state: FinalState, *, error: str | None = None) -> None:
+    """End the job; the last statement of a transaction that holds the fence. Raises ``StaleClaim``."""
+    result = await connection.execute(text(FINISH), {**_fence(claim), "state": state, "error": error})
+    if result.rowcount != 1:
+        raise StaleClaim(claim)
+
+
+async def retry(
+    connection: AsyncConnection, claim: Claim, *, delay_seconds: float, error: str | None, lost: bool = False
+) -> None:
+    """Schedule the job's next execution; the last statement of a transaction that holds the fence. Raises ``StaleClaim``."""
+    result = await connection.execute(
+        text(RETRY), {**_fence(claim), "delay_seconds": delay_seconds, "error": error, "lost": lost}
+    )
+    if result.rowcount != 1:
+        raise StaleClaim(claim)

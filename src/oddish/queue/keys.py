@@ -1,0 +1,84 @@
+"""Queue keys: the canonical ``provider/model`` whose concurrency is limited."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+BASELINE_KEY = "nop_oracle"
+BASELINE_AGENTS = frozenset({"nop", "oracle"})
+DEFAULT_KEY = "default"
+
+_UNNAMED = frozenset({"", "none", "default", "auto"})
+_PROVIDER_ALIASES = {
+    "gemini": "google",
+    "vertex_ai": "google",
+    "claude": "anthropic",
+    "azure_openai": "azure",
+    "z-ai": "zai",
+    "glm": "zai",
+    "kimi": "moonshot",
+    "moonshotai": "moonshot",
+    "fw": "fireworks",
+    "fireworks_ai": "fireworks",
+    "x-ai": "xai",
+    "grok": "xai",
+    "meta-llama": "meta",
+}
+_FAMILIES = (
+    (re.compile(r"(gpt|chatgpt|codex|o\d)(\b|-)"), "openai"),
+    (re.compile(r"claude"), "anthropic"),
+    (re.compile(r"gemini|gemma"), "google"),
+    (re.compile(r"grok"), "xai"),
+    (re.compile(r"glm"), "zai"),
+    (re.compile(r"kimi|moonshot"), "moonshot"),
+    (re.compile(r"minimax|abab"), "minimax"),
+    (re.compile(r"llama"), "meta"),
+    (re.compile(r"deepseek"), "deepseek"),
+    (re.compile(r"mistral|codestral|devstral"), "mistral"),
+    (re.compile(r"qwen"), "qwen"),
+)
+
+
+@dataclass(frozen=True)
+class QueueKey:
+    provider: str
+    key: str
+
+
+def normalise_model(model: str | None) -> str | None:
+    """``provider/model`` in one spelling, or None when no model is named. A bare model gets its family's provider."""
+    text = re.sub(r"\s+", "_", (model or "").strip().lower()).strip("/")
+    if text in _UNNAMED:
+        return None
+    provider, slash, name = text.partition("/")
+    if slash and name:
+        return f"{_PROVIDER_ALIASES.get(provider, provider)}/{name}"
+    for family, owner in _FAMILIES:
+        if family.match(text):
+            return f"{owner}/{text}"
+    return text
+
+
+def queue_key(agent: str, model: str | None) -> QueueKey:
+    """The key a trial of ``agent`` with ``model`` counts against."""
+    if agent.lower() in BASELINE_AGENTS:
+        return QueueKey(provider=DEFAULT_KEY, key=BASELINE_KEY)
+    normalised = normalise_model(model)
+    if normalised is None:
+        return QueueKey(provider=DEFAULT_KEY, key=DEFAULT_KEY)
+    provider, slash, _ = normalised.partition("/")
+    return QueueKey(provider=provider if slash else DEFAULT_KEY, key=normalised)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The deployment's limits of running jobs per key; an admin's override in the database goes before them."""
+
+    default: int
+    baseline: int
+    overrides: Mapping[str, int]
+
+    def of(self, key: str) -> int:
+        if key in self.overrides:
+            return self.overrides[key]
+        return self.baseline if key == BASELINE_KEY else self.default

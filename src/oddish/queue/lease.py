@@ -1,0 +1,124 @@
+"""Leases: one row and one statement per worker say that it lives."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+# Begins a worker's life. Locks: none held by others.
+REGISTER = """
+INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, lease_until)
+VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency,
+        clock_timestamp() + make_interval(secs => :lease_seconds))
+"""
+
+# Keeps what the worker can run for submissions to check against. Locks: publications (by pool).
+PUBLISH = """
+INSERT INTO publications (pool, environment, engine, preference, agents, unavailable, memory_mb, worker_id)
+VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:unavailable AS jsonb), :memory_mb, :worker_id)
+ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = excluded.engine,
+  preference = excluded.preference, agents = excluded.agents, unavailable = excluded.unavailable,
+  memory_mb = excluded.memory_mb, worker_id = excluded.worker_id, published_at = clock_timestamp()
+"""
+
+# Renews the lease unless it has ended; no row means that this worker is dead to the world. Locks: its own row.
+RENEW = """
+UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
+WHERE id = :id AND lease_until >= clock_timestamp() AND stopped_at IS NULL RETURNING 1
+"""
+
+# What the worker may still run. Locks: none.
+OWNED = "SELECT id, epoch, claim_id, cancel_requested FROM jobs WHERE worker_id = :id AND state = 'running'"
+
+# Ends a worker's life on its own account. Locks: its own row.
+RETIRE = "UPDATE workers SET stopped_at = clock_timestamp(), lease_until = clock_timestamp() WHERE id = :id"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One process life of a worker; a restart is a new one."""
+
+    id: str
+    hostname: str
+    pid: int
+    version: str
+    pools: Sequence[str]
+    cpus: int
+    memory_mb: int
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What a worker of one pool can run."""
+
+    pool: str
+    environment: str
+    engine: str
+    preference: int
+    """Rank among the environments of the machine when none is asked for; the lowest wins."""
+    agents: Sequence[dict[str, object]]
+    unavailable: dict[str, str]
+    """Environment name -> why this machine cannot offer it."""
+
+
+@dataclass(frozen=True)
+class Owned:
+    id: int
+    epoch: int
+    claim_id: UUID
+    cancel_requested: bool
+
+
+async def register(
+    connection: AsyncConnection, worker: Worker, publications: Sequence[Publication], *, lease_seconds: float
+) -> None:
+    """Begin the worker's life and publish its pools, in the caller's transaction."""
+    await connection.execute(
+        text(REGISTER),
+        {
+            "id": worker.id,
+            "hostname": worker.hostname,
+            "pid": worker.pid,
+            "version": worker.version,
+            "pools": list(worker.pools),
+            "cpus": worker.cpus,
+            "memory_mb": worker.memory_mb,
+            "concurrency": worker.concurrency,
+            "lease_seconds": lease_seconds,
+        },
+    )
+    for publication in sorted(publications, key=lambda entry: entry.pool):
+        await connection.execute(
+            text(PUBLISH),
+            {
+                "pool": publication.pool,
+                "environment": publication.environment,
+                "engine": publication.engine,
+                "preference": publication.preference,
+                "agents": json.dumps(list(publication.agents)),
+                "unavailable": json.dumps(publication.unavailable),
+                "memory_mb": worker.memory_mb,
+                "worker_id": worker.id,
+            },
+        )
+
+
+async def renew(connection: AsyncConnection, worker_id: str, *, lease_seconds: float) -> bool:
+    """Extend the lease; False when it had already ended and the worker's jobs may run elsewhere."""
+    result = await connection.execute(text(RENEW), {"id": worker_id, "lease_seconds": lease_seconds})
+    return result.one_or_none() is not None
+
+
+async def owned(connection: AsyncConnection, worker_id: str) -> list[Owned]:
+    """The executions this worker still owns, and which of them should end."""
+    rows = await connection.execute(text(OWNED), {"id": worker_id})
+    return [Owned(**row) for row in rows.mappings()]
+
+
+async def retire(connection: AsyncConnection, worker_id: str) -> None:
+    """End the lease at once; whatever the worker still owned is lost and runs again elsewhere."""
+    await connection.execute(text(RETIRE), {"id": worker_id})

@@ -1,0 +1,63 @@
+"""Reaping: jobs of workers that died run again."""
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.queue.cancel import CANCELLED_BY_USER
+from oddish.queue.claim import Claim
+from oddish.queue.finish import fence, finish, retry
+from oddish.queue.policy import MAX_LOSSES, loss_delay
+
+# One worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when nobody could renew,
+# the outage is the database's, not theirs. Locks: workers (that row).
+DEAD_WORKER = """
+SELECT w.id FROM workers w
+WHERE w.lease_until < clock_timestamp() AND EXISTS (SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running')
+  AND EXISTS (SELECT FROM workers alive WHERE alive.lease_until > clock_timestamp())
+ORDER BY w.lease_until LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
+
+# What a dead worker left running. Locks: none.
+LEFT_RUNNING = """
+SELECT id, org_id, kind, subject_id, epoch, claim_id, attempt, max_attempts, losses, memory_mb FROM jobs
+WHERE worker_id = :worker_id AND state = 'running' ORDER BY id
+"""
+
+# Locks: attempts.
+MARK_LOST = """
+UPDATE attempts SET state = :state, finished_at = clock_timestamp(), reasons = CAST(:reasons AS jsonb)
+WHERE trial_id = :trial_id AND epoch = :epoch AND state = 'running'
+"""
+
+LOST = "The worker that ran this attempt stopped answering; the attempt is not charged."
+
+
+async def lose(connection: AsyncConnection, claim: Claim) -> None:
+    """Record that an execution was lost with its worker: again later, or over when cancelled or lost too often.
+
+    Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
+    """
+    cancel_requested = await fence(connection, claim)
+    if claim.kind == "trial":
+        await connection.execute(
+            text(MARK_LOST),
+            {"state": "lost", "reasons": '["worker_lost"]', "trial_id": claim.subject_id, "epoch": claim.epoch},
+        )
+    losses = claim.losses + 1
+    if cancel_requested:
+        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
+    elif losses >= MAX_LOSSES:
+        await finish(connection, claim, "failed", error=f"{losses} workers in a row died while running it")
+    else:
+        await retry(connection, claim, delay_seconds=loss_delay(losses), error=LOST, lost=True)
+
+
+async def reap(connection: AsyncConnection) -> int:
+    """Take the jobs of one dead worker back, in the caller's transaction; how many there were. 0: nobody is dead."""
+    worker_id = await connection.scalar(text(DEAD_WORKER))
+    if worker_id is None:
+        return 0
+    rows = (await connection.execute(text(LEFT_RUNNING), {"worker_id": worker_id})).mappings().all()
+    for row in rows:
+        await lose(connection, Claim(**row))
+    return len(rows)
