@@ -1,0 +1,80 @@
+"""How PostgreSQL, which refuses to run as root, runs when root starts it. No account is ever created."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddish.errors import Unavailable
+
+_PREFERRED = ("nobody", "postgres", "daemon")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A command prefix, and the owner that files must have outside for the program to own them inside."""
+
+    prefix: tuple[str, ...]
+    uid: int
+    gid: int
+
+    def own(self, path: Path) -> None:
+        """Make ``path`` and all below it this account's, when they are not and may be."""
+        owner = path.stat().st_uid
+        if owner == self.uid:
+            return
+        if os.geteuid() != 0 or owner not in {0, *_unprivileged_uids()}:
+            raise Unavailable(
+                f"{path} belongs to user id {owner}, not to {self.uid}.",
+                fix="Run as the user who made it, or set ODDISH_HOME to another directory.",
+            )
+        for entry in (path, *path.rglob("*")):
+            os.chown(entry, self.uid, self.gid, follow_symlinks=False)
+
+
+def current() -> Account:
+    """Just us; as root a user namespace where we appear as nobody; else a system account that already exists."""
+    if os.geteuid() != 0:
+        return Account((), os.geteuid(), os.getegid())
+    unshare, setpriv = shutil.which("unshare"), shutil.which("setpriv")
+    for entry in _candidates():
+        if unshare is None:
+            break
+        namespace = (unshare, "--user", f"--map-user={entry.pw_uid}", f"--map-group={entry.pw_gid}")
+        if _works(namespace):
+            return Account(namespace, 0, 0)
+    for entry in _candidates():
+        if setpriv is None:
+            break
+        # The one capability lets it reach its files inside root's closed home directory.
+        prefix = (
+            setpriv,
+            f"--reuid={entry.pw_uid}",
+            f"--regid={entry.pw_gid}",
+            "--clear-groups",
+            "--inh-caps=-all,+dac_override",
+            "--ambient-caps=-all,+dac_override",
+            "--bounding-set=-all,+dac_override",
+        )
+        if _works(prefix):
+            return Account(prefix, entry.pw_uid, entry.pw_gid)
+    raise Unavailable(
+        "PostgreSQL does not run as root, and here root can neither make a user namespace nor become another account.",
+        fix="Run oddish as an ordinary user, or set ODDISH_DATABASE_URL to a PostgreSQL server.",
+    )
+
+
+def _candidates() -> list[pwd.struct_passwd]:
+    """Accounts that exist: initdb insists on finding a name for the user it runs as."""
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return [known[name] for name in _PREFERRED if name in known]
+
+
+def _unprivileged_uids() -> set[int]:
+    return {entry.pw_uid for entry in _candidates()}
+
+
+def _works(prefix: tuple[str, ...]) -> bool:
+    return subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=10).returncode == 0

@@ -1,0 +1,111 @@
+"""One PostgreSQL data directory: made whole or not at all, cleared of what a crash left."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from oddish.errors import Unavailable
+from oddish.stack import process
+from oddish.stack.account import Account
+from oddish.stack.binaries import Binaries
+
+SUPERUSER = "oddish"
+DATABASE = "oddish"
+PORT = 5432
+_FAST, _IMMEDIATE, _KILL = (signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    data: Path
+    sockets: Path
+    binaries: Binaries
+    account: Account
+
+    @property
+    def name(self) -> str:
+        """Shown in the process titles, so that this cluster's processes are recognised after a crash."""
+        return "oddish-" + hashlib.sha256(os.fsencode(self.data)).hexdigest()[:16]
+
+    def create(self) -> None:
+        """initdb in a directory beside the final one, which appears by a rename."""
+        staging = Path(tempfile.mkdtemp(prefix=".new-", dir=self.data.parent))
+        try:
+            self.account.own(staging)
+            self.run("initdb", *_initdb_options(self.binaries.major), "-D", str(staging))
+            self.run("postgres", "--single", "-D", str(staging), "template1", stdin=f"CREATE DATABASE {DATABASE}\n")
+            staging.rename(self.data)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def clear(self) -> None:
+        """End what an earlier run left of this cluster, and drop its lock files when nothing runs any more.
+
+        PostgreSQL only asks whether some process has the recorded pid, which a zombie or a stranger also has.
+        """
+        left = process.end(process.matching(self._is_postmaster), steps=(_FAST, _IMMEDIATE, _KILL))
+        left += process.end(process.matching(self._is_backend), steps=(_IMMEDIATE, _KILL))
+        if left:
+            raise Unavailable(
+                f"PostgreSQL processes of an earlier run do not end: {', '.join(str(entry.pid) for entry in left)}.",
+                fix=f"End them, then try again. They use {self.data}.",
+            )
+        socket = self.sockets / f".s.PGSQL.{PORT}"
+        for lock in (self.data / "postmaster.pid", socket, socket.with_name(socket.name + ".lock")):
+            lock.unlink(missing_ok=True)
+
+    def run(self, program: str, *arguments: str, stdin: str = "") -> str:
+        """The output of one of PostgreSQL's programs, run as the account that owns the data."""
+        answer = subprocess.run(
+            self.leashed("SIGKILL", program, *arguments),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=clean_environment(),
+            cwd="/",
+        )
+        if answer.returncode != 0:
+            raise Unavailable(
+                f"{program} failed with status {answer.returncode}:\n{answer.stdout}{answer.stderr}".rstrip(),
+                fix=f"Check that {self.data.parent} is on a disk with free space that you may write to.",
+            )
+        return answer.stdout
+
+    def leashed(self, number: str, program: str, *arguments: str) -> Sequence[str]:
+        """The command for ``program`` that gets the signal ``number`` when this process ends."""
+        leash = str(Path(__file__).with_name("leash.py"))
+        bare = (sys.executable, "-I", "-S", leash, number, str(os.getpid()))
+        return [*self.account.prefix, *bare, self.binaries.program(program), *arguments]
+
+    def _is_postmaster(self, arguments: Sequence[str]) -> bool:
+        pairs = pairwise(arguments)
+        return ("-D", str(self.data)) in pairs and any(Path(part).name == "postgres" for part in arguments)
+
+    def _is_backend(self, arguments: Sequence[str]) -> bool:
+        return arguments[0].startswith(f"postgres: {self.name}: ")
+
+
+def clean_environment() -> dict[str, str]:
+    """Ours without libpq's and PostgreSQL's variables, which would redirect servers and clients alike."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PG")} | {"LC_ALL": "C", "TZ": "UTC"}
+
+
+def _initdb_options(major: int) -> list[str]:
+    collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] if major >= 17 else []
+    return [
+        f"--username={SUPERUSER}",
+        "--auth-local=trust",
+        "--auth-host=reject",
+        "--encoding=UTF8",
+        "--locale=C",
+        *collation,
+    ]

@@ -1,0 +1,104 @@
+"""What every ring shares: an environment of its own, and a real PostgreSQL with a fresh migrated database per test.
+
+``ODDISH_TEST_DATABASE_URL`` names a server to use instead of the embedded one; its user must be able to create
+databases. Each pytest-xdist worker has its own template and, by default, its own server.
+"""
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import oddish.db
+from oddish.stack.postgres import EmbeddedPostgres
+
+_SERVER = "ODDISH_TEST_DATABASE_URL"
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A server for tests. ``create`` gives an empty database, or a copy of another one."""
+
+    maintenance: str
+
+    def url(self, database: str) -> str:
+        return urlunsplit(urlsplit(self.maintenance)._replace(path=f"/{database}"))
+
+    def create(self, database: str, *, template: str | None = None) -> str:
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
+        self._execute(statement.format(sql.Identifier(database), sql.Identifier(template or "template0")))
+        return self.url(database)
+
+    def drop(self, database: str) -> None:
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+    def _execute(self, statement: sql.Composed) -> None:
+        with psycopg.connect(self.maintenance.replace("+psycopg", "", 1), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@pytest.fixture(autouse=True)
+def oddish_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No setting of the developer's reaches a test; the state directory is the test's own."""
+    for name in [name for name in os.environ if name.startswith(("ODDISH_", "PG"))]:
+        monkeypatch.delenv(name)
+    home = tmp_path / "oddish-home"
+    monkeypatch.setenv("ODDISH_HOME", str(home))
+    return home
+
+
+@pytest.fixture(scope="session")
+def worker_name() -> str:
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server for the whole session."""
+    with ExitStack() as stack:
+        url = os.environ.get(_SERVER)
+        if url is None:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="oddish-pg-"))
+            url = stack.enter_context(EmbeddedPostgres(Path(directory), durable=False)).url("postgres")
+        yield Postgres(url)
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres: Postgres, worker_name: str) -> Iterator[str]:
+    """The name of a migrated database that is only ever copied."""
+    name = f"oddish_template_{os.getpid()}_{worker_name}"
+    oddish.db.upgrade(postgres.create(name))
+    yield name
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres: Postgres, migrated_template: str) -> Iterator[Callable[[], str]]:
+    """Makes migrated databases, for a module or session that wants more than one or keeps one longer."""
+    numbers = itertools.count(1)
+    made: list[str] = []
+
+    def create() -> str:
+        made.append(f"{migrated_template}_{next(numbers)}")
+        return postgres.create(made[-1], template=migrated_template)
+
+    yield create
+    for name in made:
+        postgres.drop(name)
+
+
+@pytest.fixture
+def database_url(postgres: Postgres, migrated_template: str) -> Iterator[str]:
+    """A fresh migrated database of this test's own, as a ``postgresql+psycopg://`` URL."""
+    name = f"{migrated_template}_test"
+    url = postgres.create(name, template=migrated_template)
+    yield url
+    postgres.drop(name)
