@@ -15,9 +15,10 @@ LOW_PRIORITY_PATIENCE_SECONDS = 600
 SERIALISE = "SELECT pg_advisory_xact_lock(:lock)"
 
 # Claims up to :slots jobs of :pools for a worker, at most one a lane, and opens an attempt for each trial.
-# Candidates are lanes whose key and caps all have room, so that a full one hides nothing behind it; the heads of lanes are
-# probed one by one, least served first, until enough are found. Those that share a key or cap with too little room are left
-# for the next claim, never the first. Locks: jobs (by id), trials, queue_keys, queue_lanes, queue_caps (by trigger).
+# Candidates are lanes whose key and caps all have room, so that a full one hides nothing behind it; the heads of lanes
+# are probed one by one, least served first, until enough are found. Those that share a key or cap with too little room
+# are left for the next claim, never the first. Locks: jobs (by id); by trigger trials, queue_keys, queue_lanes and
+# queue_caps.
 CLAIM = """
 WITH open AS MATERIALIZED (
   SELECT l.key, l.lane, l.caps, l.running / l.weight AS load, l.last_claim,
@@ -57,8 +58,8 @@ WITH open AS MATERIALIZED (
   UPDATE jobs SET state = 'running', epoch = epoch + 1, claim_id = gen_random_uuid(), worker_id = :worker_id,
     attempt = attempt + 1, started_at = clock_timestamp(), error = NULL
   FROM locked WHERE jobs.id = locked.id
-  RETURNING jobs.id, jobs.org_id, jobs.kind, jobs.subject_id, jobs.epoch, jobs.claim_id, jobs.attempt, jobs.max_attempts,
-    jobs.losses, jobs.memory_mb
+  RETURNING jobs.id, jobs.org_id, jobs.kind, jobs.subject_id, jobs.epoch, jobs.claim_id, jobs.attempt,
+    jobs.max_attempts, jobs.losses, jobs.memory_mb
 ), opened AS (
   INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, stage)
   SELECT subject_id, epoch, org_id, id, claim_id, :worker_id, 'trial_started' FROM claimed WHERE kind = 'trial'
@@ -91,7 +92,7 @@ class Claim:
 async def claim(
     connection: AsyncConnection, *, worker_id: str, pools: Sequence[str], slots: int, memory_mb: int
 ) -> list[Claim]:
-    """Claim up to ``slots`` jobs that fit ``memory_mb``, inside the caller's transaction, which must do nothing else."""
+    """Claim up to ``slots`` jobs that fit ``memory_mb``, in the caller's transaction, which must do nothing else."""
     await connection.execute(text(SERIALISE), {"lock": CLAIM_LOCK})
     rows = await connection.execute(
         text(CLAIM),

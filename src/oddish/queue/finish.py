@@ -8,6 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.errors import Conflict
 from oddish.queue.claim import Claim
 
+type RetryCause = Literal["failed", "lost", "released"]
+"""Failed: the attempt is charged. Lost: its worker died. Released: its worker stopped in good order."""
 type FinalState = Literal["done", "failed", "cancelled"]
 
 # Holds the job for the rest of the transaction if this execution still owns it. Locks: jobs.
@@ -22,11 +24,11 @@ UPDATE jobs SET state = :state, worker_id = NULL, error = :error, finished_at = 
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'
 """
 
-# Puts the job back, due after a delay. A lost execution gives its attempt back to the budget. Locks: as FINISH.
+# Puts the job back, due after a delay. What was not the attempt's fault is not charged. Locks: as FINISH.
 RETRY = """
 UPDATE jobs SET state = 'scheduled', worker_id = NULL, error = :error,
   run_at = clock_timestamp() + make_interval(secs => :delay_seconds),
-  attempt = attempt - CASE WHEN :lost THEN 1 ELSE 0 END, losses = losses + CASE WHEN :lost THEN 1 ELSE 0 END
+  attempt = attempt - :refund, losses = losses + :loss
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'
 """
 
@@ -63,11 +65,21 @@ async def finish(connection: AsyncConnection, claim: Claim, state: FinalState, *
 
 
 async def retry(
-    connection: AsyncConnection, claim: Claim, *, delay_seconds: float, error: str | None, lost: bool = False
+    connection: AsyncConnection, claim: Claim, *, delay_seconds: float, error: str | None, cause: RetryCause
 ) -> None:
-    """Schedule the job's next execution; the last statement of a transaction that holds the fence. Raises ``StaleClaim``."""
+    """Schedule the job's next execution; the last statement of a transaction that holds the fence.
+
+    Raises ``StaleClaim``.
+    """
     result = await connection.execute(
-        text(RETRY), {**_fence(claim), "delay_seconds": delay_seconds, "error": error, "lost": lost}
+        text(RETRY),
+        {
+            **_fence(claim),
+            "delay_seconds": delay_seconds,
+            "error": error,
+            "refund": 0 if cause == "failed" else 1,
+            "loss": 1 if cause == "lost" else 0,
+        },
     )
     if result.rowcount != 1:
         raise StaleClaim(claim)

@@ -18,7 +18,8 @@ VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency,
 # Keeps what the worker can run for submissions to check against. Locks: publications (by pool).
 PUBLISH = """
 INSERT INTO publications (pool, environment, engine, preference, agents, unavailable, memory_mb, worker_id)
-VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:unavailable AS jsonb), :memory_mb, :worker_id)
+VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:unavailable AS jsonb),
+        :memory_mb, :worker_id)
 ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = excluded.engine,
   preference = excluded.preference, agents = excluded.agents, unavailable = excluded.unavailable,
   memory_mb = excluded.memory_mb, worker_id = excluded.worker_id, published_at = clock_timestamp()

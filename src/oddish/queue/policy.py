@@ -19,7 +19,7 @@ def retry_delay(
 
     ``attempt`` counts from 1. A server's ``retry_after`` is a lower bound, up to the cap.
     """
-    delay = min(_BASE_SECONDS[retry_class] * 2 ** (attempt - 1), MAX_DELAY_SECONDS)
+    delay = min(_BASE_SECONDS[retry_class] * 2.0 ** (attempt - 1), MAX_DELAY_SECONDS)
     if retry_after is not None:
         delay = max(delay, min(retry_after, MAX_DELAY_SECONDS))
     return delay * (1 + rng.uniform(0, JITTER))
@@ -27,4 +27,4 @@ def retry_delay(
 
 def loss_delay(losses: int) -> float:
     """Seconds before a job whose worker died runs again; ``losses`` counts this one, from 1."""
-    return float(min(2 ** (losses - 1), 60))
+    return min(2.0 ** (losses - 1), 60.0)

@@ -8,8 +8,8 @@ from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import MAX_LOSSES, loss_delay
 
-# One worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when nobody could renew,
-# the outage is the database's, not theirs. Locks: workers (that row).
+# One worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when nobody could
+# renew, the outage is the database's, not theirs. Locks: workers (that row).
 DEAD_WORKER = """
 SELECT w.id FROM workers w
 WHERE w.lease_until < clock_timestamp() AND EXISTS (SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running')
@@ -25,7 +25,7 @@ WHERE worker_id = :worker_id AND state = 'running' ORDER BY id
 
 # Locks: attempts.
 MARK_LOST = """
-UPDATE attempts SET state = :state, finished_at = clock_timestamp(), reasons = CAST(:reasons AS jsonb)
+UPDATE attempts SET state = 'lost', finished_at = clock_timestamp(), reasons = jsonb_build_array(CAST(:reason AS text))
 WHERE trial_id = :trial_id AND epoch = :epoch AND state = 'running'
 """
 
@@ -38,18 +38,34 @@ async def lose(connection: AsyncConnection, claim: Claim) -> None:
     Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
     """
     cancel_requested = await fence(connection, claim)
-    if claim.kind == "trial":
-        await connection.execute(
-            text(MARK_LOST),
-            {"state": "lost", "reasons": '["worker_lost"]', "trial_id": claim.subject_id, "epoch": claim.epoch},
-        )
+    await _mark_lost(connection, claim, reason="worker_lost")
     losses = claim.losses + 1
     if cancel_requested:
         await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
     elif losses >= MAX_LOSSES:
         await finish(connection, claim, "failed", error=f"{losses} workers in a row died while running it")
     else:
-        await retry(connection, claim, delay_seconds=loss_delay(losses), error=LOST, lost=True)
+        await retry(connection, claim, delay_seconds=loss_delay(losses), error=LOST, cause="lost")
+
+
+async def release(connection: AsyncConnection, claim: Claim) -> None:
+    """Give an execution back because its worker stops: ready at once, not charged, no loss.
+
+    Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
+    """
+    cancel_requested = await fence(connection, claim)
+    await _mark_lost(connection, claim, reason="worker_stopped")
+    if cancel_requested:
+        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
+    else:
+        await retry(connection, claim, delay_seconds=0, error=None, cause="released")
+
+
+async def _mark_lost(connection: AsyncConnection, claim: Claim, *, reason: str) -> None:
+    if claim.kind == "trial":
+        await connection.execute(
+            text(MARK_LOST), {"reason": reason, "trial_id": claim.subject_id, "epoch": claim.epoch}
+        )
 
 
 async def reap(connection: AsyncConnection) -> int:
