@@ -1,0 +1,36 @@
+"""The ``oddish`` command."""
+
+import click
+
+from oddish import __version__
+from oddish.cli.group import LazyGroup
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_by_name={
+        "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
+        "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
+        "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
+        "up": ("oddish.cli.stack", "Start oddish on this machine."),
+        "down": ("oddish.cli.stack", "Stop oddish on this machine."),
+        "server": ("oddish.cli.stack", "Run the API server of a deployment."),
+        "worker": ("oddish.cli.stack", "Run a worker of a deployment."),
+    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="oddish", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Run agent evaluations written in the Harbor task format.
+
+    \b
+    Try it without any account or key:
+      oddish run examples/hello-world -a oracle
+
+    With no server named, commands use a server on this machine and start it when needed. To use another one, set
+    ODDISH_API_URL and ODDISH_API_KEY.
+    """
+
+
+def main() -> None:
+    cli.main(prog_name="oddish")

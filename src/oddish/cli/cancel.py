@@ -1,0 +1,66 @@
+"""``oddish cancel``: stop what is queued or running."""
+
+import click
+
+from oddish.cli.group import Command
+from oddish.cli.lookup import Found, FoundTask, FoundTrial, find_experiment, find_task, find_trial
+from oddish.cli.options import api_option, json_option
+from oddish.cli.output import print_json, say
+from oddish.cli.session import connect, resolve
+from oddish.cli.text import one_line, plural
+from oddish.cli.trials import finished
+from oddish.client import Client
+from oddish.client.types import Cancelled
+from oddish.errors import InvalidInput, NotFound
+
+
+@click.command(cls=Command)
+@click.argument("reference", metavar="[ID]", required=False)
+@click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Cancel a whole experiment, by id or name.")
+@click.option("-f", "--force", is_flag=True, help="Do not ask.")
+@api_option
+@json_option
+def cancel(reference: str | None, experiment: str | None, force: bool, api: str | None, as_json: bool) -> None:
+    """Stop the unfinished trials of a task, one trial, or an experiment.
+
+    ID is that of a task or of a trial. Finished trials keep their results, and nothing is deleted. --json does not ask.
+    """
+    if bool(reference) == bool(experiment):
+        raise click.UsageError("Name a task or a trial, or give --experiment.")
+    with connect(resolve(api)) as client:
+        found = find_experiment(client, experiment) if experiment else _task_or_trial(client, reference or "")
+        name = one_line(experiment or reference or "")
+        active = sum(not finished(trial) for trial in found.snapshot().trials)
+        if not (force or as_json) and not _agreed(name, active):
+            say("Nothing was cancelled.")
+            return
+        result = _cancel(client, found)
+    if as_json:
+        print_json(result)
+    else:
+        say(f"{plural(result['trials_cancelled'], 'trial')} of {name} cancelled.")
+
+
+def _task_or_trial(client: Client, reference: str) -> FoundTrial | FoundTask:
+    found = find_trial(client, reference) or find_task(client, reference)
+    if found is None:
+        raise NotFound(
+            f"{reference!r} is no task or trial here.",
+            fix=f"If it is an experiment: oddish cancel --experiment {reference}",
+        )
+    return found
+
+
+def _agreed(name: str, active: int) -> bool:
+    try:
+        return click.confirm(f"Cancel {plural(active, 'unfinished trial')} of {name}?", err=True)
+    except click.Abort:
+        raise InvalidInput("The question was not answered, so nothing was cancelled.", fix="Add --force.") from None
+
+
+def _cancel(client: Client, found: Found) -> Cancelled:
+    if isinstance(found, FoundTrial):
+        return client.cancel(trial_ids=[found.trial["id"]])
+    if isinstance(found, FoundTask):
+        return client.cancel(task_ids=[found.task["id"]])
+    return client.cancel(experiment_id=found.reference)

@@ -1,0 +1,50 @@
+"""The one place that writes: sentences, JSON, errors and rich consoles."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from oddish.cli.text import clean
+from oddish.errors import OddishError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE = 1000
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    click.echo(clean(text), err=err)
+
+
+def print_json(document: object) -> None:
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_error(error: OddishError, *, as_json: bool = False) -> None:
+    if as_json:
+        print_json(error_document(error))
+        return
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {clean(error.message)}", err=True)
+    if error.fix:
+        click.echo(f"{click.style('Fix:', fg='cyan')} {clean(error.fix)}", err=True)
+
+
+def error_document(error: OddishError) -> dict[str, object]:
+    from oddish.client.errors import ApiError
+
+    code, status = error.code, error.status
+    if isinstance(error, ApiError):
+        code, status = error.problem_code, error.http_status
+    document: dict[str, object] = {"error": error.message, "code": code, "status": status}
+    return document | ({"fix": error.fix} if error.fix else {})
+
+
+def console() -> "Console":
+    """A console that takes text literally. Where nobody watches, lines are as long as their content."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(markup=False, highlight=False, emoji=False, width=None if terminal else WIDE, soft_wrap=not terminal)

@@ -1,0 +1,108 @@
+"""What ``status`` shows without an id: the system and its newest experiments."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from oddish import __version__
+from oddish.cli.output import print_json, say
+from oddish.cli.tables import print_table, table
+from oddish.cli.text import age, one_line, plural
+from oddish.cli.trials import live_trials
+from oddish.client import Client
+from oddish.client.endpoint import Endpoint
+from oddish.client.types import Health, Task, Trial
+
+NEWEST = 8
+
+
+@dataclass
+class Experiment:
+    id: str
+    name: str
+    tasks: int = 0
+    newest: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) -> None:
+    health = client.health()
+    tasks = client.tasks()
+    experiments = by_experiment(tasks)
+    if as_json:
+        print_json(_document(endpoint, health, experiments))
+        return
+    say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
+    if verbose:
+        say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
+        say(f"  tasks: {_tally(Counter(task['status'] for task in tasks)) or 'none'}")
+    totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
+    say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
+    if not experiments:
+        say("Nothing has been run yet. Start with: oddish run examples/hello-world -a oracle")
+        return
+    numbers = ("Tasks", "Queued", "Running", "Success", "Failed")
+    made = table("Experiment", "Tasks", "Queued", "Running", "Success", "Failed", "Newest task", right=numbers)
+    for experiment in experiments[:NEWEST]:
+        counts = experiment.counts
+        made.add_row(
+            one_line(experiment.name),
+            str(experiment.tasks),
+            str(counts["queued"]),
+            str(counts["running"] + counts["retrying"]),
+            str(counts["success"]),
+            str(counts["failed"] + counts["skipped"]),
+            age(experiment.newest),
+        )
+    print_table(made)
+    if len(experiments) > NEWEST:
+        say(f"and {len(experiments) - NEWEST} older; show one with: oddish status -e NAME")
+
+
+def by_experiment(tasks: list[Task]) -> list[Experiment]:
+    """Newest first. A task counts for each experiment that one of its trials belongs to."""
+    grouped: dict[str, Experiment] = {}
+    for task in tasks:
+        for experiment_id, trials in _trials_by_experiment(task).items():
+            own = experiment_id == task.get("experiment_id")
+            experiment = grouped.setdefault(experiment_id, Experiment(experiment_id, experiment_id))
+            if own:
+                experiment.name = task.get("experiment_name") or experiment_id
+            experiment.tasks += 1
+            newest = max((trial["created_at"] for trial in trials), default=task["created_at"])
+            experiment.newest = max(experiment.newest, newest)
+            experiment.counts.update("queued" if trial["status"] == "pending" else trial["status"] for trial in trials)
+    return sorted(grouped.values(), key=lambda experiment: experiment.newest, reverse=True)
+
+
+def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
+    home = task["experiment_id"]
+    grouped: dict[str, list[Trial]] = {} if home is None else {home: []}
+    for trial in live_trials(task):
+        grouped.setdefault(trial["experiment_id"], []).append(trial)
+    return grouped
+
+
+def _document(endpoint: Endpoint, health: Health, experiments: list[Experiment]) -> dict[str, object]:
+    return {
+        "api_url": endpoint.url,
+        "health": health,
+        "experiments": [
+            {
+                "id": experiment.id,
+                "name": experiment.name,
+                "tasks": experiment.tasks,
+                "trials": dict(experiment.counts),
+                "newest_at": experiment.newest,
+            }
+            for experiment in experiments[:NEWEST]
+        ],
+    }
+
+
+def _version(health: Health) -> str:
+    version = health.get("version")
+    return f", version {one_line(version)}" if version else ""
+
+
+def _tally(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {one_line(name)}" for name, count in sorted(counts.items()))

@@ -1,0 +1,45 @@
+"""``KEY=VALUE`` options."""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+import click
+
+if TYPE_CHECKING:
+    from oddish.client.types import JSON
+
+WORDS = {"True": True, "False": False, "None": None}
+
+
+def split_pairs(given: Iterable[str], option: str) -> dict[str, str]:
+    """The pairs in order; a later one wins. The refusal shows no more than a name: values may be secrets."""
+    pairs: dict[str, str] = {}
+    for position, pair in enumerate(given, start=1):
+        key, separator, value = pair.partition("=")
+        if not separator or not key.strip():
+            shown = repr(pair) if len(pair) <= 16 else f"{pair[:4]!r}… ({len(pair)} characters)"
+            raise click.BadParameter(
+                f"number {position} is {shown}; a name, an equals sign and a value are needed, for example NAME=value.",
+                param_hint=f"'{option}'",
+            )
+        pairs[key.strip()] = value
+    return pairs
+
+
+def parse_values(pairs: dict[str, str]) -> dict[str, "JSON"]:
+    """Numbers, true, false, null, lists and objects are read as JSON; anything else stays text."""
+    return {key: _value(text) for key, text in pairs.items()}
+
+
+def _value(text: str) -> "JSON":
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        return cast("JSON", json.loads(text, parse_constant=_refuse_constant))
+    except ValueError:
+        return text
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)

@@ -1,0 +1,131 @@
+"""How a watch looks: a live view on a terminal, one line per change elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from oddish.cli.output import console, say
+from oddish.cli.text import between, number, one_line
+from oddish.cli.trials import detail, finished, index, model_label, succeeded
+from oddish.cli.watch import Outage, Progress, Snapshot
+from oddish.client.types import Trial
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+ORDER = ("queued", "running", "retrying", "success", "failed", "skipped")
+SINGLE_LINES = 50
+SUMMARY_EVERY = 5.0
+SHOWN = 12
+
+
+def for_output() -> Progress:
+    return LiveProgress() if sys.stdout.isatty() else PlainProgress()
+
+
+def summary(snapshot: Snapshot) -> str:
+    counts = snapshot.counts()
+    done = sum(finished(trial) for trial in snapshot.trials)
+    parts = [f"{counts[status]} {status}" for status in ORDER if counts[status]]
+    return f"{done}/{len(snapshot.trials)} done" + (f": {', '.join(parts)}" if parts else "")
+
+
+class PlainProgress:
+    """A line for each change of a trial; for many trials a line of counts now and then."""
+
+    def __init__(self, write: Callable[[str], None] = say, clock: Callable[[], float] = time.monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._seen: dict[str, str] = {}
+        self._summary = ""
+        self._summary_at = float("-inf")
+        self._lost = False
+
+    def update(self, snapshot: Snapshot) -> None:
+        if self._lost:
+            self._write("The server answers again.")
+            self._lost = False
+        if len(snapshot.trials) <= SINGLE_LINES:
+            self._changes(snapshot)
+        else:
+            self._counts(snapshot)
+
+    def outage(self, outage: Outage) -> None:
+        self._lost = True
+        self._write(f"{one_line(outage.reason)} Trying again in {outage.pause:.0f}s; the trials go on meanwhile.")
+
+    def close(self) -> None:
+        """Lines need no clearing away."""
+
+    def _changes(self, snapshot: Snapshot) -> None:
+        for trial in snapshot.trials:
+            line = self._line(trial)
+            if self._seen.get(trial["id"]) != line:
+                self._seen[trial["id"]] = line
+                self._write(line)
+
+    def _line(self, trial: Trial) -> str:
+        if succeeded(trial):
+            return f"{trial['id']}  success  reward {number(trial['reward'])}"
+        return f"{trial['id']}  {trial['status']}  {detail(trial)}"
+
+    def _counts(self, snapshot: Snapshot) -> None:
+        line = summary(snapshot)
+        due = snapshot.complete or self._clock() - self._summary_at >= SUMMARY_EVERY
+        if due and line != self._summary:
+            self._summary, self._summary_at = line, self._clock()
+            self._write(line)
+
+
+class LiveProgress:
+    """A bar, the counts, and the trials that are under way."""
+
+    def __init__(self) -> None:
+        from rich.live import Live
+
+        self._live = Live(console=console(), refresh_per_second=4, transient=True, get_renderable=self._render)
+        self._snapshot = Snapshot([], [])
+        self._outage: Outage | None = None
+        self._live.start()
+
+    def update(self, snapshot: Snapshot) -> None:
+        self._snapshot, self._outage = snapshot, None
+        self._live.refresh()
+
+    def outage(self, outage: Outage) -> None:
+        self._outage = outage
+        self._live.refresh()
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _render(self) -> "Group":
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        trials = self._snapshot.trials
+        head = Table.grid(padding=(0, 2))
+        done = sum(finished(trial) for trial in trials)
+        head.add_row(ProgressBar(total=max(1, len(trials)), completed=done, width=30), summary(self._snapshot))
+        body = Table.grid(padding=(0, 2))
+        active = sorted(
+            (trial for trial in trials if not finished(trial)), key=lambda trial: trial["status"] == "queued"
+        )
+        names = {task["id"]: task["name"] for task in self._snapshot.tasks}
+        for trial in active[:SHOWN]:
+            name = one_line(names.get(trial["task_id"], trial["task_id"]), 40)
+            who = trial["agent"] if trial["model"] is None else f"{trial['agent']} {model_label(trial['model'])}"
+            body.add_row(
+                f"{name} #{index(trial)}",
+                one_line(who, 50),
+                Text(trial["status"], style="cyan" if trial["status"] == "running" else "dim"),
+                Text(between(trial["started_at"], None) if trial["status"] == "running" else "", style="dim"),
+                one_line(detail(trial), 80),
+            )
+        if len(active) > SHOWN:
+            body.add_row(Text(f"and {len(active) - SHOWN} more", style="dim"))
+        note = f"{one_line(self._outage.reason)} Trying again; the trials go on meanwhile." if self._outage else ""
+        return Group(head, body, *([Text(note, style="yellow")] if note else []))

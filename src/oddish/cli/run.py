@@ -1,0 +1,183 @@
+"""``oddish run``: from a task directory to recorded rewards."""
+
+from pathlib import Path
+
+import click
+
+from oddish.cli.group import INTERRUPTED, Command
+from oddish.cli.names import experiment_name
+from oddish.cli.options import api_option, json_option
+from oddish.cli.output import print_json, say
+from oddish.cli.pairs import parse_values, split_pairs
+from oddish.cli.progress import for_output
+from oddish.cli.selection import select_tasks
+from oddish.cli.session import connect, resolve
+from oddish.cli.submit import Plan, submit
+from oddish.cli.tables import print_results
+from oddish.cli.text import plural
+from oddish.cli.trials import finished, succeeded
+from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
+from oddish.client.endpoint import Endpoint
+from oddish.client.types import AgentConfig, Submitted, SweepConfig
+
+EXAMPLES = """\b
+Examples:
+  oddish run my-task -a oracle
+  oddish run my-task -m anthropic/claude-sonnet-4-5 --n-trials 5
+  oddish run my-dataset -a nop -t 'csv-*' --background
+"""
+
+
+@click.command(cls=Command, epilog=EXAMPLES)
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("-p", "--path", "path_option", metavar="PATH", type=click.Path(path_type=Path), help="Same as PATH.")
+@click.option("-a", "--agent", default="claude-code", show_default=True, help="Agent that attempts the task.")
+@click.option("-m", "--model", help="Model for the agent, as provider/model. The agents oracle and nop need none.")
+@click.option(
+    "--n-trials", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Trials of each task."
+)
+@click.option(
+    "-e",
+    "--env",
+    metavar="NAME",
+    help="Where trials run: local, docker, daytona, ec2, e2b, modal, runloop or gke. Else the server decides.",
+)
+@click.option("-E", "--experiment", metavar="NAME", help="Experiment to add to or create, by id or name.")
+@click.option("-t", "--task-name", "include", multiple=True, metavar="GLOB", help="Only tasks with such a name.")
+@click.option("-x", "--exclude-task-name", "exclude", multiple=True, metavar="GLOB", help="No task with such a name.")
+@click.option("-l", "--n-tasks", type=click.IntRange(min=1), metavar="N", help="At most N of the tasks that are left.")
+@click.option("-w", "--watch/--no-watch", default=None, help="Watch until all trials have ended. This is the default.")
+@click.option("-b", "--background", "--async", "background", is_flag=True, help="Submit and return at once.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing before the results.")
+@click.option("--ae", "--agent-env", "agent_env", multiple=True, metavar="KEY=VALUE", help="Variable for the agent.")
+@click.option("--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent.")
+@click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
+@click.option("--force-new-version", is_flag=True, help="Make a new task version even of unchanged content.")
+@click.option(
+    "--submit-concurrency", type=click.IntRange(min=1, max=64), metavar="N", help="Tasks that are sent at a time."
+)
+@api_option
+@json_option
+@click.pass_context
+def run(
+    ctx: click.Context,
+    path: Path | None,
+    path_option: Path | None,
+    agent: str,
+    model: str | None,
+    n_trials: int,
+    env: str | None,
+    experiment: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    n_tasks: int | None,
+    watch: bool | None,
+    background: bool,
+    quiet: bool,
+    agent_env: tuple[str, ...],
+    agent_kwarg: tuple[str, ...],
+    user: str | None,
+    force_new_version: bool,
+    submit_concurrency: int | None,
+    api: str | None,
+    as_json: bool,
+) -> None:
+    """Run an agent on PATH, a task directory or a directory of tasks, and watch the trials.
+
+    Trials that the experiment has already are counted; only what is missing starts, and failed trials are replaced.
+    The exit code is 0 when every trial has been run and verified, whatever its reward. Ctrl-C stops the watching, not
+    the trials.
+    """
+    directory = _one_path(path, path_option)
+    if background and watch:
+        raise click.UsageError("--background and --watch exclude each other.")
+    config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
+    if env is not None:
+        config["environment"] = env
+    agent_config: AgentConfig = {}
+    if agent_env:
+        agent_config["env"] = split_pairs(agent_env, "--ae")
+    if agent_kwarg:
+        agent_config["kwargs"] = parse_values(split_pairs(agent_kwarg, "--ak"))
+    if agent_config:
+        config["agent_config"] = agent_config
+    tasks = select_tasks(directory, include=include, exclude=exclude, limit=n_tasks)
+    plan = Plan(experiment or experiment_name(), config, user, force_new_version)
+    talk = not (quiet or as_json)
+
+    endpoint = resolve(api)
+    if talk:
+        say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
+    submitted = _submit(endpoint, tasks, plan, submit_concurrency)
+    if as_json:
+        print_json(_document(submitted))
+        return
+    if talk:
+        created = sum(task["trials_count"] for task in submitted)
+        say(f"{plural(created, 'trial')} started." if created else "Nothing to start: the experiment has these trials.")
+    if background or watch is False:
+        say(f"Watch with: oddish status -e {plan.experiment} --watch")
+        return
+    ctx.exit(_watch(endpoint, submitted, plan))
+
+
+def _one_path(positional: Path | None, option: Path | None) -> Path:
+    if positional is not None and option is not None and positional.resolve() != option.resolve():
+        raise click.UsageError(f"PATH is {str(positional)!r} and --path is {str(option)!r}: give one of them.")
+    chosen = positional if positional is not None else option
+    if chosen is None:
+        raise click.UsageError("Name a task or a directory of tasks, for example: oddish run my-task -a oracle")
+    return chosen
+
+
+def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int | None) -> list[Submitted]:
+    accepted: list[Submitted] = []
+    try:
+        with connect(endpoint) as client:
+            return submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append)
+    except KeyboardInterrupt:
+        if accepted:
+            say(f"\n{plural(len(accepted), 'task')} of {len(tasks)} went out. To stop them:", err=True)
+            say(f"  oddish cancel --experiment {plan.experiment}", err=True)
+        raise
+
+
+def _document(submitted: list[Submitted]) -> dict[str, object]:
+    return {
+        "experiment": submitted[0]["experiment_name"],
+        "experiment_id": submitted[0]["experiment_id"],
+        "experiment_url": None,
+        "public_experiment_url": None,
+        "total_trials": sum(task["trials_count"] for task in submitted),
+        "tasks": [
+            {"id": task["id"], "trials_count": task["trials_count"], "url": None, "public_url": None}
+            for task in submitted
+        ],
+    }
+
+
+def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan) -> int:
+    scope = RunScope.of(submitted, plan.config["agent"], plan.config["model"])
+    try:
+        with connect(endpoint, retry=RETRY) as client:
+            end = watch_until_done(lambda: scope.snapshot(client), for_output())
+    except KeyboardInterrupt:
+        say("\nNo longer watching; the trials go on.", err=True)
+        say(f"  Come back:  oddish status -e {plan.experiment} --watch", err=True)
+        say(f"  Stop them:  oddish cancel --experiment {plan.experiment}", err=True)
+        return INTERRUPTED
+    print_results(end.tasks, end.trials)
+    for command in _next_commands(end, plan):
+        say(f"  {command}")
+    return 0 if end.successful else 1
+
+
+def _next_commands(end: Snapshot, plan: Plan) -> list[str]:
+    failed = [trial for trial in end.trials if finished(trial) and not succeeded(trial)]
+    interesting = (failed or end.trials)[:1]
+    return [
+        "Next:",
+        f"oddish status -e {plan.experiment}",
+        *(f"oddish status {trial['id']}" for trial in interesting),
+        "oddish run --help",
+    ]

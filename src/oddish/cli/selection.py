@@ -1,0 +1,55 @@
+"""Which task directories a command is about."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from oddish.cli.text import joined, plural
+from oddish.errors import InvalidInput, OddishError
+from oddish.tasks.definition import discover, load_task
+from oddish.tasks.package import publish_set
+
+
+def select_tasks(
+    path: Path, *, include: Sequence[str] = (), exclude: Sequence[str] = (), limit: int | None = None
+) -> list[Path]:
+    """The tasks under ``path`` that pass the filters, each checked completely before anything is sent."""
+    found = discover(path)
+    chosen = _filtered(found, include, exclude)
+    if not chosen:
+        filters = [f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude]
+        raise InvalidInput(
+            f"None of the {plural(len(found), 'task')} in {path} passes {' '.join(filters)}.",
+            fix=f"The tasks are {joined(task.name for task in found)}.",
+        )
+    chosen = chosen[:limit]
+    _check(chosen)
+    return chosen
+
+
+def _filtered(tasks: Sequence[Path], include: Sequence[str], exclude: Sequence[str]) -> list[Path]:
+    return [
+        task
+        for task in tasks
+        if (not include or any(fnmatchcase(task.resolve().name, pattern) for pattern in include))
+        and not any(fnmatchcase(task.resolve().name, pattern) for pattern in exclude)
+    ]
+
+
+def _check(tasks: Sequence[Path]) -> None:
+    refusals: list[OddishError] = []
+    for task in tasks:
+        try:
+            load_task(task)
+            publish_set(task)
+        except OddishError as error:
+            refusals.append(error)
+    if len(refusals) > 1:
+        raise InvalidInput(
+            f"{len(refusals)} of {plural(len(tasks), 'task')} cannot run; nothing was sent.\n"
+            + "\n".join(f"  {error}" for error in refusals[:10])
+            + (f"\n  and {len(refusals) - 10} more" if len(refusals) > 10 else ""),
+            fix="Correct them, or leave them out with -x.",
+        )
+    if refusals:
+        raise refusals[0]

@@ -1,0 +1,82 @@
+"""``oddish status``: the system, a task, a trial or an experiment."""
+
+import click
+
+from oddish.cli import overview
+from oddish.cli.group import INTERRUPTED, Command
+from oddish.cli.lookup import Found, find, find_experiment
+from oddish.cli.options import api_option, json_option
+from oddish.cli.output import print_json, say
+from oddish.cli.progress import for_output
+from oddish.cli.session import connect, resolve
+from oddish.cli.views import print_found
+from oddish.cli.watch import RETRY, Snapshot, watch_until_done
+from oddish.client import Client
+
+EXAMPLES = """\b
+Examples:
+  oddish status
+  oddish status hello-world-1a2b3c4d
+  oddish status hello-world-1a2b3c4d-0
+  oddish status -e keen-otter-x7f2 --watch
+"""
+
+
+@click.command(cls=Command, epilog=EXAMPLES)
+@click.argument("reference", metavar="[ID]", required=False)
+@click.option("-e", "--experiment", metavar="EXPERIMENT", help="Show this experiment, by id or name.")
+@click.option("-w", "--watch", is_flag=True, help="Follow the task, trial or experiment until its trials have ended.")
+@click.option("-v", "--verbose", is_flag=True, help="More about the system.")
+@api_option
+@json_option
+@click.pass_context
+def status(
+    ctx: click.Context,
+    reference: str | None,
+    experiment: str | None,
+    watch: bool,
+    verbose: bool,
+    api: str | None,
+    as_json: bool,
+) -> None:
+    """Show what runs and what came of it.
+
+    Without ID: the system and its newest experiments. ID is that of a task, of a trial (a task id, a hyphen and a
+    number), or an experiment's id or name. With --json there is one snapshot and no watching.
+    """
+    if reference and experiment:
+        raise click.UsageError("Give an ID or --experiment, not both.")
+    if watch and not (reference or experiment):
+        raise click.UsageError("--watch needs a task, a trial or an --experiment to follow.")
+    endpoint = resolve(api)
+    watching = watch and not as_json
+    with connect(endpoint, retry=RETRY if watching else None) as client:
+        if experiment:
+            found: Found = find_experiment(client, experiment)
+        elif reference:
+            found = find(client, reference)
+        else:
+            overview.show(client, endpoint, verbose=verbose, as_json=as_json)
+            return
+        if as_json:
+            print_json(found.document)
+            return
+        if watching:
+            try:
+                found = _watched(client, found)
+            except KeyboardInterrupt:
+                say("\nNo longer watching; the trials go on.", err=True)
+                ctx.exit(INTERRUPTED)
+    print_found(found)
+
+
+def _watched(client: Client, found: Found) -> Found:
+    latest = found
+
+    def fetch() -> Snapshot:
+        nonlocal latest
+        latest = found.again(client)
+        return latest.snapshot()
+
+    watch_until_done(fetch, for_output())
+    return latest

@@ -1,0 +1,85 @@
+"""Sending tasks and asking for their trials."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddish.cli.text import plural
+from oddish.client import Client
+from oddish.client.types import Submitted, SweepConfig, SweepRequest
+from oddish.errors import OddishError
+
+CONCURRENCY = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every task of a run is given."""
+
+    experiment: str
+    config: SweepConfig
+    user: str | None = None
+    force_new_version: bool = False
+
+
+class PartlySubmitted(OddishError):
+    """Some tasks of a run were accepted before others were refused."""
+
+    code = "partly_submitted"
+
+
+def submit(
+    client: Client,
+    tasks: Sequence[Path],
+    plan: Plan,
+    *,
+    concurrency: int | None = None,
+    accepted: Callable[[Submitted], None] = lambda submitted: None,
+) -> list[Submitted]:
+    """The first task goes alone, so that a refusal of the plan leaves nothing behind; the others go side by side."""
+    first = _submit_one(client, tasks[0], plan)
+    accepted(first)
+    done = {tasks[0]: first}
+    refused: dict[Path, OddishError] = {}
+    pool = ThreadPoolExecutor(concurrency or CONCURRENCY, thread_name_prefix="submit")
+    try:
+        pending: dict[Future[Submitted], Path] = {
+            pool.submit(_submit_one, client, task, plan): task for task in tasks[1:]
+        }
+        for future in as_completed(pending):
+            try:
+                done[pending[future]] = future.result()
+            except OddishError as error:
+                refused[pending[future]] = error
+            else:
+                accepted(done[pending[future]])
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if refused:
+        raise _partly(plan, len(done), refused)
+    return [done[task] for task in tasks]
+
+
+def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
+    version = client.upload(task, force_new_version=plan.force_new_version)
+    request: SweepRequest = {
+        "task_id": version["task_id"],
+        "configs": [plan.config],
+        "priority": "low",
+        "experiment_id": plan.experiment,
+        "content_hash": version["content_hash"],
+    }
+    if plan.user is not None:
+        request["user"] = plan.user
+    return client.sweep(request)
+
+
+def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> PartlySubmitted:
+    reasons = "\n".join(f"  {task.name}: {error.message}" for task, error in sorted(refused.items())[:10])
+    more = f"\n  and {len(refused) - 10} more" if len(refused) > 10 else ""
+    return PartlySubmitted(
+        f"{plural(accepted, 'task')} submitted to experiment {plan.experiment}, {len(refused)} not:\n{reasons}{more}",
+        fix=f"Run the same command with -E {plan.experiment}: what runs already is not started twice. "
+        f"To stop it instead: oddish cancel --experiment {plan.experiment}",
+    )

@@ -1,0 +1,86 @@
+"""Tables of trials, tasks and results."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from oddish.cli.output import console
+from oddish.cli.text import between, joined, number, one_line
+from oddish.cli.trials import detail, finished, index, model_label, rows, succeeded
+from oddish.client.types import Task, Trial
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+STYLES = {
+    "success": "green",
+    "completed": "green",
+    "failed": "red",
+    "running": "cyan",
+    "retrying": "yellow",
+    "skipped": "dim",
+    "queued": "dim",
+}
+REWARDS_SHOWN = 10
+
+
+def table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return made
+
+
+def print_table(made: "Table") -> None:
+    console().print(made)
+
+
+def status_text(status: str) -> "Text":
+    from rich.text import Text
+
+    return Text(one_line(status), style=STYLES.get(status, ""))
+
+
+def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
+    """Rewards by task, agent and model, and after them why trials have none."""
+    made = table("Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors", right=("Trials", "Mean"))
+    for row in rows(tasks, trials):
+        errors = sum(finished(trial) and not succeeded(trial) for trial in row.trials)
+        made.add_row(
+            one_line(row.task),
+            one_line(row.agent),
+            model_label(row.model),
+            str(len(row.trials)),
+            joined((number(trial["reward"]) for trial in row.trials), REWARDS_SHOWN).replace(", ", " "),
+            number(row.mean),
+            f"{row.passed}/{len(row.trials)}",
+            str(errors) if errors else "–",
+        )
+    print_table(made)
+    failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
+    if failures:
+        reasons = table("Trial", "Status", "Reason")
+        for trial in failures[:20]:
+            reasons.add_row(one_line(trial["id"]), status_text(trial["status"]), detail(trial))
+        if len(failures) > 20:
+            reasons.add_row(f"and {len(failures) - 20} more", "", "")
+        print_table(reasons)
+
+
+def print_trials(trials: Sequence[Trial]) -> None:
+    made = table("#", "Agent", "Model", "Status", "Reward", "Attempts", "Time", "Detail", right=("#", "Reward"))
+    for trial in trials:
+        made.add_row(
+            one_line(index(trial)),
+            one_line(trial["agent"]),
+            model_label(trial["model"]),
+            status_text(trial["status"]),
+            number(trial["reward"]),
+            f"{trial['attempts']}/{trial['max_attempts']}",
+            between(trial["started_at"], trial["finished_at"]),
+            detail(trial),
+        )
+    print_table(made)

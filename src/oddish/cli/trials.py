@@ -1,0 +1,115 @@
+"""What a trial's state means in words, and the table of a run's results."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from oddish.cli.text import one_line
+from oddish.client.types import UNFINISHED, QueueInfo, Task, Trial
+
+STAGES = {
+    "trial_started": "starting",
+    "environment_setup": "preparing the environment",
+    "agent_setup": "installing the agent",
+    "agent_running": "agent at work",
+    "verification": "verifying",
+    "waiting_for_capacity": "waiting for capacity",
+    "image_build_failed": "image build failed",
+    "cancelled": "cancelled",
+    "completed": "completed",
+}
+
+
+def finished(trial: Trial) -> bool:
+    return trial["status"] not in UNFINISHED
+
+
+def succeeded(trial: Trial) -> bool:
+    return trial["status"] == "success"
+
+
+def live_trials(task: Task) -> list[Trial]:
+    """The trials of a task that nothing has replaced."""
+    return [trial for trial in task.get("trials") or [] if not trial.get("superseded_by_trial_id")]
+
+
+def index(trial: Trial) -> str:
+    return trial["id"].rpartition("-")[2]
+
+
+def model_label(model: str | None) -> str:
+    return one_line(model) if model else "–"
+
+
+def detail(trial: Trial) -> str:
+    """Why the trial is where it is: its place in the queue, its stage, or the reason it ended for."""
+    status = trial["status"]
+    stage = trial.get("harbor_stage")
+    error = trial.get("error_message")
+    if status in ("queued", "pending"):
+        return waiting_reason(trial)
+    if status == "retrying":
+        tries = f"attempt {trial['attempts']} of {trial['max_attempts']} failed"
+        return one_line(f"{tries}: {error}" if error else tries)
+    if status == "running":
+        return _stage(stage) if stage else "running"
+    if stage == "cancelled":
+        return one_line(error or "cancelled")
+    return one_line(error) if error else (_stage(stage) if stage else status)
+
+
+def waiting_reason(trial: Trial) -> str:
+    queue = trial.get("queue_info")
+    stage = trial.get("harbor_stage")
+    reasons = [_stage(stage)] if stage and stage != "trial_started" else []
+    if queue:
+        reasons += _queue_reasons(queue)
+    return "; ".join(reasons) or one_line(trial.get("error_message") or "queued")
+
+
+def _queue_reasons(queue: QueueInfo) -> list[str]:
+    reasons = []
+    if queue.get("ahead"):
+        reasons.append(f"{queue['ahead']} ahead in the queue")
+    elif queue.get("position"):
+        reasons.append("next in the queue")
+    if queue.get("running_count") is not None and queue.get("concurrency_limit") is not None:
+        reasons.append(f"{queue['running_count']} of at most {queue['concurrency_limit']} running for this model")
+    return reasons
+
+
+def _stage(stage: str) -> str:
+    return STAGES.get(stage, one_line(stage.replace("_", " ")))
+
+
+@dataclass
+class Row:
+    """The trials of one agent and model on one task."""
+
+    task: str
+    agent: str
+    model: str | None
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def rewards(self) -> list[float]:
+        return [trial["reward"] for trial in self.trials if trial["reward"] is not None]
+
+    @property
+    def mean(self) -> float | None:
+        return sum(self.rewards) / len(self.rewards) if self.rewards else None
+
+    @property
+    def passed(self) -> int:
+        return sum(reward == 1 for reward in self.rewards)
+
+
+def rows(tasks: Iterable[Task], trials: Sequence[Trial]) -> list[Row]:
+    names = {task["id"]: task["name"] for task in tasks}
+    grouped: dict[tuple[str, str, str | None], Row] = {}
+    for trial in sorted(
+        trials, key=lambda trial: (trial["task_id"], int(index(trial)) if index(trial).isdecimal() else 0)
+    ):
+        name = names.get(trial["task_id"], trial["task_id"])
+        key = (trial["task_id"], trial["agent"], trial["model"])
+        grouped.setdefault(key, Row(name, trial["agent"], trial["model"])).trials.append(trial)
+    return sorted(grouped.values(), key=lambda row: (row.task, row.agent, row.model or ""))

@@ -1,0 +1,107 @@
+"""What ``status`` shows of a task, a trial and an experiment."""
+
+from oddish.cli.lookup import Found, FoundExperiment, FoundTask
+from oddish.cli.output import console, say
+from oddish.cli.progress import summary
+from oddish.cli.tables import print_results, print_trials, table
+from oddish.cli.text import age, between, clean, number, one_line
+from oddish.cli.trials import detail, live_trials, model_label
+from oddish.cli.watch import Snapshot
+from oddish.client.types import JSON, Task, Trial
+
+ERROR_LINES = 30
+
+
+def print_found(found: Found) -> None:
+    if isinstance(found, FoundExperiment):
+        print_experiment(found)
+    elif isinstance(found, FoundTask):
+        print_task(found.task)
+    else:
+        print_trial(found.trial)
+
+
+def print_experiment(found: FoundExperiment) -> None:
+    snapshot = found.snapshot()
+    name = next((task["experiment_name"] for task in found.tasks if task.get("experiment_name")), found.reference)
+    say(f"Experiment {one_line(name)}  {summary(snapshot)}")
+    print_results(snapshot.tasks, snapshot.trials)
+
+
+def print_task(task: Task) -> None:
+    trials = live_trials(task)
+    version = task.get("current_version")
+    say(f"Task {one_line(task['id'])}" + (f"  version {version}" if version else ""))
+    say(f"{one_line(task['status'])}  {summary(Snapshot([task], trials))}")
+    print_trials(trials)
+
+
+def print_trial(trial: Trial) -> None:
+    facts = {
+        "Trial": trial["id"],
+        "Experiment": trial["experiment_id"],
+        "Agent": trial["agent"],
+        "Model": model_label(trial["model"]),
+        "Environment": trial.get("environment") or "–",
+        "Status": trial["status"],
+        "Detail": detail(trial),
+        "Reward": number(trial["reward"]),
+        "Attempts": f"{trial['attempts']} of at most {trial['max_attempts']}",
+        "Started": age(trial["started_at"]),
+        "Took": between(trial["started_at"], trial["finished_at"]),
+        "Phases": _phases(trial.get("phase_timing")),
+        "Tests": _tests(trial.get("result")),
+        "Tokens": _tokens(trial),
+        "Cost": _cost(trial),
+        "Replaced by": trial.get("superseded_by_trial_id"),
+    }
+    made = table("", "")
+    made.show_header = False
+    made.box = None
+    for label, value in facts.items():
+        if value:
+            made.add_row(label, one_line(value))
+    console().print(made)
+    if trial.get("error_message"):
+        say("\nError:")
+        for line in clean(trial["error_message"]).splitlines()[:ERROR_LINES]:
+            say(f"  {line}")
+
+
+def _phases(timing: dict[str, JSON] | None) -> str | None:
+    parts = [f"{name.replace('_', ' ')} {_seconds(value)}" for name, value in (timing or {}).items() if value]
+    return ", ".join(parts) or None
+
+
+def _seconds(value: JSON) -> str:
+    """A phase's length, sent as seconds or as an object with its start and end."""
+    if isinstance(value, int | float):
+        return f"{value:.1f}s"
+    if isinstance(value, dict):
+        seconds = value.get("duration_sec")
+        if isinstance(seconds, int | float):
+            return f"{seconds:.1f}s"
+        start, end = value.get("started_at"), value.get("finished_at")
+        if isinstance(start, str):
+            return between(start, end if isinstance(end, str) else None)
+    return "–"
+
+
+def _tests(result: dict[str, JSON] | None) -> str | None:
+    verifier = (result or {}).get("_verifier")
+    if not isinstance(verifier, dict) or verifier.get("tests") is None:
+        return None
+    return f"{verifier.get('passed')} of {verifier['tests']} passed"
+
+
+def _tokens(trial: Trial) -> str | None:
+    if trial.get("input_tokens") is None and trial.get("output_tokens") is None:
+        return None
+    cached = trial.get("cache_tokens")
+    read = f"{trial.get('input_tokens') or 0} in" + (f" ({cached} cached)" if cached else "")
+    return f"{read}, {trial.get('output_tokens') or 0} out"
+
+
+def _cost(trial: Trial) -> str | None:
+    cost = trial.get("cost_usd")
+    return None if cost is None else f"{'~' if trial.get('cost_is_estimated') else ''}${cost:.4f}"

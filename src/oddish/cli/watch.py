@@ -1,0 +1,145 @@
+"""Following a set of trials until all of them have ended, through lost connections."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from oddish.cli.trials import finished, live_trials, succeeded
+from oddish.client import Client
+from oddish.client.errors import ApiError, Unreachable
+from oddish.client.retry import RetryPolicy
+from oddish.client.types import Submitted, Task, Trial
+from oddish.errors import OddishError
+
+QUICKEST = 0.25
+SLOWEST = 2.0
+LONGEST_PAUSE = 15.0
+GIVE_UP_AFTER = 600.0
+RETRY = RetryPolicy(attempts=2)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The watched trials at one moment, and the tasks they belong to."""
+
+    tasks: list[Task]
+    trials: list[Trial]
+
+    @property
+    def complete(self) -> bool:
+        return all(finished(trial) for trial in self.trials)
+
+    @property
+    def successful(self) -> bool:
+        return bool(self.trials) and all(succeeded(trial) for trial in self.trials)
+
+    def counts(self) -> Counter[str]:
+        return Counter("queued" if trial["status"] == "pending" else trial["status"] for trial in self.trials)
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The server did not answer; the next try is in ``pause`` seconds."""
+
+    reason: str
+    pause: float
+
+
+class Progress(Protocol):
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def outage(self, outage: Outage) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class RunScope:
+    """The trials that one ``oddish run`` asked for: those it created and those that were there already."""
+
+    experiment_id: str
+    task_ids: frozenset[str]
+    agent: str
+    model: str | None
+    created: frozenset[str]
+
+    @classmethod
+    def of(cls, submitted: list[Submitted], agent: str, model: str | None) -> "RunScope":
+        return cls(
+            experiment_id=submitted[0]["experiment_id"],
+            task_ids=frozenset(task["id"] for task in submitted),
+            agent=agent,
+            model=model,
+            created=frozenset(trial_id for task in submitted for trial_id in task.get("new_trial_ids") or []),
+        )
+
+    def snapshot(self, client: Client) -> Snapshot:
+        tasks = [task for task in client.experiment_tasks(self.experiment_id) if task["id"] in self.task_ids]
+        return Snapshot(tasks, [trial for task in tasks for trial in live_trials(task) if self._includes(trial)])
+
+    def _includes(self, trial: Trial) -> bool:
+        if trial["id"] in self.created:
+            return True
+        same_agent = trial["experiment_id"] == self.experiment_id and trial["agent"] == self.agent
+        return same_agent and (self.model is None or _same_model(trial["model"], self.model))
+
+
+def _same_model(one: str | None, other: str) -> bool:
+    """Whether two spellings can name the same model; the server may have added the provider."""
+    return one is not None and one.rpartition("/")[2].lower() == other.rpartition("/")[2].lower()
+
+
+def follow(
+    fetch: Callable[[], Snapshot],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Snapshot | Outage]:
+    """Snapshots until one is complete. Short runs are polled often, long or large ones every few seconds."""
+    interval = QUICKEST
+    lost_at: float | None = None
+    failures = 0
+    while True:
+        asked = clock()
+        try:
+            snapshot = fetch()
+        except OddishError as error:
+            if not _transient(error):
+                raise
+            lost_at = asked if lost_at is None else lost_at
+            if clock() - lost_at > GIVE_UP_AFTER:
+                raise
+            failures += 1
+            pause = min(LONGEST_PAUSE, 2.0 ** (failures - 1))
+            yield Outage(error.message, pause)
+            sleep(pause)
+            continue
+        lost_at, failures = None, 0
+        yield snapshot
+        if snapshot.complete:
+            return
+        sleep(max(interval, min(SLOWEST * 5, 4 * (clock() - asked))))
+        interval = min(SLOWEST, interval * 1.25)
+
+
+def _transient(error: OddishError) -> bool:
+    if isinstance(error, ApiError):
+        return RetryPolicy.worth_repeating(error.http_status)
+    return isinstance(error, Unreachable)
+
+
+def watch_until_done(fetch: Callable[[], Snapshot], progress: Progress) -> Snapshot:
+    """Show progress until everything has ended and return the end."""
+    last = Snapshot([], [])
+    try:
+        for event in follow(fetch):
+            if isinstance(event, Outage):
+                progress.outage(event)
+            else:
+                last = event
+                progress.update(event)
+    finally:
+        progress.close()
+    return last

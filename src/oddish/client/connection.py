@@ -1,0 +1,196 @@
+"""HTTP to one server: authentication, retries, and errors that say what to do."""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from typing import IO, cast
+from urllib.request import getproxies
+
+import httpx2
+
+from oddish import __version__
+from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
+from oddish.client.retry import RetryPolicy, retry_after
+from oddish.client.types import JSON, Problem
+from oddish.errors import InvalidInput
+
+type Params = Mapping[str, str | int | bool]
+
+DEFAULT_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
+UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+
+
+class Connection:
+    """One server and one key. Safe to share between threads."""
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None,
+        *,
+        transport: httpx2.BaseTransport | None = None,
+        timeout: httpx2.Timeout | float = DEFAULT_TIMEOUT,
+        retry: RetryPolicy | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.base_url = _server_url(base_url)
+        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
+        self._authorization = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"User-Agent": f"oddish/{__version__}", "Accept": "application/json"}
+        self._transport = transport
+        self._http = httpx2.Client(
+            headers=headers, timeout=timeout, transport=transport or _plain_transport(self.base_url)
+        )
+        self._storage: httpx2.Client | None = None
+
+    def close(self) -> None:
+        self._http.close()
+        if self._storage is not None:
+            self._storage.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, object] | None = None,
+        params: Params | None = None,
+        idempotency_key: str | None = None,
+        repeatable: bool = False,
+    ) -> JSON:
+        """The JSON of a 200 answer. Reads, ``repeatable`` calls and calls with a key survive transient failures."""
+        headers = dict(self._authorization)
+        if idempotency_key is not None:
+            headers["Idempotency-Key"] = idempotency_key
+        request = self._http.build_request(
+            method, f"{self.base_url}{path}", json=body, params=dict(params) if params else None, headers=headers
+        )
+        may_repeat = repeatable or method == "GET" or idempotency_key is not None
+        response, _ = self._send(self._http, lambda: request, may_repeat=may_repeat)
+        if response.status_code != 200:
+            raise _refusal(response)
+        try:
+            return cast("JSON", response.json())
+        except ValueError as error:
+            raise UnexpectedAnswer(
+                f"{self.base_url} answered {method} {path} with something other than JSON.",
+                fix="Check that the address is that of an oddish server, without a page or proxy in front of it.",
+            ) from error
+
+    def put_file(self, url: str, file: IO[bytes], headers: Mapping[str, str]) -> None:
+        """Send a file to a signed URL, which carries its own authority and must not see the key."""
+        target = httpx2.URL(f"{self.base_url}/").join(url)
+
+        def request() -> httpx2.Request:
+            file.seek(0)
+            return client.build_request("PUT", target, content=file, headers=dict(headers), timeout=UPLOAD_TIMEOUT)
+
+        client = self._client_for(target)
+        response, attempts = self._send(client, request, may_repeat=True)
+        already_stored = attempts > 1 and response.status_code in (409, 412)
+        if not (response.is_success or already_stored):
+            raise _refusal(response)
+
+    def _client_for(self, url: httpx2.URL) -> httpx2.Client:
+        own = httpx2.URL(self.base_url)
+        if self._transport is not None or (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port):
+            return self._http
+        if self._storage is None:
+            self._storage = httpx2.Client()
+        return self._storage
+
+    def _send(
+        self, client: httpx2.Client, request: Callable[[], httpx2.Request], *, may_repeat: bool
+    ) -> tuple[httpx2.Response, int]:
+        """The last answer and the number of attempts it took."""
+        attempts = self._retry.attempts if may_repeat else 1
+        for attempt in range(1, attempts + 1):
+            asked_to_wait = None
+            try:
+                response = client.send(request())
+            except httpx2.UnsupportedProtocol as error:
+                raise InvalidInput(f"{self.base_url!r} is no http or https address.") from error
+            except httpx2.TransportError as error:
+                if attempt == attempts:
+                    raise self._unreachable(error) from error
+            else:
+                if attempt == attempts or not RetryPolicy.worth_repeating(response.status_code):
+                    return response, attempt
+                asked_to_wait = retry_after(response.headers)
+            self._sleep(self._retry.delay(attempt, asked_to_wait))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _unreachable(self, error: httpx2.TransportError) -> Unreachable:
+        host = error.request.url.host
+        reason = str(error) or type(error).__name__
+        if isinstance(error, httpx2.TimeoutException):
+            reason = f"no answer in time ({type(error).__name__})"
+        if host != httpx2.URL(self.base_url).host:
+            return Unreachable(
+                f"The storage at {host} that the server named for uploads cannot be reached: {reason}.",
+                fix="Check that this machine can reach it, then run the command again.",
+            )
+        return Unreachable(
+            f"The server at {self.base_url} cannot be reached: {reason}.",
+            fix="Check that it is running and that the address in --api or ODDISH_API_URL is right.",
+        )
+
+
+def _server_url(url: str) -> str:
+    try:
+        parsed = httpx2.URL(url.strip())
+    except httpx2.InvalidURL as error:
+        raise InvalidInput(f"{url!r} is no server address: {error}.", fix=_ADDRESS_FIX) from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InvalidInput(f"{url!r} is no server address.", fix=_ADDRESS_FIX)
+    if parsed.userinfo:
+        raise InvalidInput("The server address carries a user name or password.", fix="Put the key in ODDISH_API_KEY.")
+    return str(parsed).rstrip("/")
+
+
+_ADDRESS_FIX = "It starts with http:// or https:// and names a host, for example https://oddish.example.com."
+
+
+def _plain_transport(url: str) -> httpx2.BaseTransport | None:
+    """A transport that trusts no certificate, for plain HTTP: loading the trust store costs more than a request."""
+    parsed = httpx2.URL(url)
+    proxied = {"http", "all"} & getproxies().keys() and parsed.host not in ("127.0.0.1", "localhost", "::1")
+    if parsed.scheme != "http" or proxied:
+        return None
+    return httpx2.HTTPTransport(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), trust_env=False)
+
+
+def _refusal(response: httpx2.Response) -> ApiError:
+    status = response.status_code
+    try:
+        document = json.loads(response.content)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        document = {}
+    problem = cast("Problem", {name: value for name, value in document.items() if value is not None})
+    if not isinstance(problem.get("detail"), str):
+        problem["detail"] = _detail(document.get("detail")) or (
+            f"{response.request.method} {response.request.url.path} was answered with "
+            f"{status} {response.reason_phrase}".rstrip()
+            + "."
+        )
+    if status == 401 and not problem.get("fix"):
+        problem["fix"] = "Check the key in ODDISH_API_KEY."
+    return ApiError(problem, status)
+
+
+def _detail(detail: object) -> str | None:
+    """The text in a ``detail`` of another shape: ``{"message": ...}`` or a list of validation errors."""
+    if isinstance(detail, dict) and isinstance(detail.get("message"), str):
+        return cast("str", detail["message"])
+    if isinstance(detail, list):
+        parts = [
+            f"{'.'.join(str(part) for part in item.get('loc', ()))}: {item.get('msg')}"
+            for item in detail
+            if isinstance(item, dict)
+        ]
+        return "; ".join(parts) or None
+    return None

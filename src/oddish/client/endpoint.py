@@ -1,0 +1,51 @@
+"""Which server a command talks to."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oddish.errors import InvalidInput, Unauthenticated
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    url: str
+    key: str
+    source: str
+    """The option or variable that chose it."""
+
+
+def remote_endpoint(api: str | None = None, environ: Mapping[str, str] = os.environ) -> Endpoint | None:
+    """The server named by ``--api``, ``ODDISH_API_URL`` or ``ODDISH_PREVIEW_PR``, in this order, or none of them."""
+    chosen = _chosen(api, environ)
+    if chosen is None:
+        return None
+    source, url = chosen
+    key = environ.get("ODDISH_API_KEY", "").strip()
+    if not key:
+        raise Unauthenticated(
+            f"No key for {url} (chosen by {source}).",
+            fix="Set ODDISH_API_KEY to a key of that server, or leave the address out to run on this machine.",
+        )
+    return Endpoint(url, key, source)
+
+
+def _chosen(api: str | None, environ: Mapping[str, str]) -> tuple[str, str] | None:
+    if api:
+        return "--api", api
+    if url := environ.get("ODDISH_API_URL"):
+        return "ODDISH_API_URL", url
+    if number := environ.get("ODDISH_PREVIEW_PR"):
+        return "ODDISH_PREVIEW_PR", _preview_url(number, environ.get("ODDISH_PREVIEW_URL_TEMPLATE"))
+    return None
+
+
+def _preview_url(number: str, template: str | None) -> str:
+    if not number.isdecimal():
+        raise InvalidInput(f"ODDISH_PREVIEW_PR is {number!r}, not a pull request number.")
+    if not template or "{n}" not in template:
+        raise InvalidInput(
+            f"ODDISH_PREVIEW_PR is {number}, and the address of its preview is not known.",
+            fix="Set ODDISH_PREVIEW_URL_TEMPLATE to the address with {n} in place of the number.",
+        )
+    return template.replace("{n}", number)

@@ -1,0 +1,33 @@
+"""What a call to the server can end with, besides an answer."""
+
+from oddish.client.types import Problem
+from oddish.errors import OddishError
+
+
+class ApiError(OddishError):
+    """The server refused. ``problem`` is its document, completed from the response when it sent none."""
+
+    code = "api_error"
+
+    def __init__(self, problem: Problem, http_status: int) -> None:
+        super().__init__(problem.get("detail") or problem.get("title") or "no reason given", fix=problem.get("fix"))
+        self.problem = problem
+        self.http_status = http_status
+
+    @property
+    def problem_code(self) -> str:
+        return self.problem.get("code") or self.code
+
+
+class Unreachable(OddishError):
+    """No answer came from the server."""
+
+    code = "unreachable"
+    status = 503
+
+
+class UnexpectedAnswer(OddishError):
+    """Something answered that does not speak this interface."""
+
+    code = "unexpected_answer"
+    status = 502

@@ -1,0 +1,47 @@
+"""When a call is tried again, and how long to wait before that."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Capped exponential backoff with full jitter; a ``Retry-After`` of the server is the least that is waited."""
+
+    attempts: int = 5
+    base: float = 0.25
+    cap: float = 8.0
+    retry_after_cap: float = 60.0
+
+    def delay(self, attempt: int, retry_after: float | None = None) -> float:
+        """Seconds to wait after the failure of ``attempt``, the first being 1."""
+        ceiling = min(self.cap, self.base * 2 ** (attempt - 1))
+        jittered = random.uniform(ceiling / 2, ceiling)  # noqa: S311
+        if retry_after is None:
+            return jittered
+        return min(self.retry_after_cap, retry_after + jittered / 2)
+
+    @staticmethod
+    def worth_repeating(status: int) -> bool:
+        return status == 429 or status >= 500
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds asked for by ``Retry-After``, given as a number or as a date."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

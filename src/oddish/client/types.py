@@ -1,0 +1,159 @@
+"""The JSON of the HTTP interface, as far as the client reads or writes it. The server's models are the authority."""
+
+from typing import Literal, NotRequired, TypedDict
+
+type JSON = bool | int | float | str | list[JSON] | dict[str, JSON] | None
+
+type TrialStatus = Literal["pending", "queued", "running", "retrying", "success", "failed", "skipped"]
+
+UNFINISHED: frozenset[str] = frozenset({"pending", "queued", "running", "retrying"})
+
+
+class Health(TypedDict):
+    status: str
+    database: str
+    timestamp: str
+    version: NotRequired[str]
+
+
+class UploadTarget(TypedDict):
+    """Answer to ``init``: where the archive goes, or that the server has this content already."""
+
+    task_id: str
+    name: str
+    version: int
+    version_id: str
+    existing_task: bool
+    content_unchanged: bool
+    content_hash: str
+    upload_url: str | None
+    upload_method: str
+    upload_headers: dict[str, str]
+    requires_completion: bool
+
+
+class UploadResult(TypedDict):
+    """Answer to ``complete``: the version that now exists."""
+
+    task_id: str
+    name: str
+    version: int
+    version_id: str
+    existing_task: bool
+    content_unchanged: bool
+    content_hash: str
+
+
+class AgentConfig(TypedDict, total=False):
+    env: dict[str, str]
+    kwargs: dict[str, JSON]
+
+
+class SweepConfig(TypedDict):
+    """One agent and model of a submission and how many trials it gets on the task."""
+
+    agent: str
+    model: str | None
+    n_trials: int
+    environment: NotRequired[str]
+    agent_config: NotRequired[AgentConfig]
+
+
+class SweepRequest(TypedDict):
+    task_id: str
+    configs: list[SweepConfig]
+    priority: Literal["low", "high"]
+    experiment_id: NotRequired[str]
+    """Id or name; an unknown name becomes a new experiment."""
+    user: NotRequired[str]
+    content_hash: NotRequired[str]
+
+
+class Submitted(TypedDict):
+    """Answer to a sweep: what was created, and the experiment it belongs to."""
+
+    id: str
+    name: str
+    status: str
+    trials_count: int
+    providers: dict[str, int]
+    experiment_id: str
+    experiment_name: str
+    new_trial_ids: list[str]
+
+
+class QueueInfo(TypedDict):
+    """Why a trial has not started: its place in the queue of its model and how full that is."""
+
+    position: int | None
+    ahead: int | None
+    queued_count: int | None
+    running_count: int | None
+    concurrency_limit: int | None
+
+
+class Trial(TypedDict):
+    id: str
+    name: str
+    task_id: str
+    experiment_id: str
+    agent: str
+    model: str | None
+    environment: str | None
+    status: TrialStatus
+    attempts: int
+    max_attempts: int
+    harbor_stage: str | None
+    reward: float | None
+    error_message: str | None
+    result: dict[str, JSON] | None
+    input_tokens: int | None
+    cache_tokens: int | None
+    output_tokens: int | None
+    total_steps: int | None
+    cost_usd: float | None
+    cost_is_estimated: bool | None
+    phase_timing: dict[str, JSON] | None
+    superseded_by_trial_id: str | None
+    queue_info: QueueInfo | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class Task(TypedDict):
+    id: str
+    name: str
+    status: str
+    user: str | None
+    experiment_id: str | None
+    experiment_name: str | None
+    current_version: int | None
+    total: int
+    completed: int
+    failed: int
+    progress: str
+    reward_success: int
+    reward_total: int
+    trials: list[Trial] | None
+    created_at: str
+
+
+class Cancelled(TypedDict):
+    status: str
+    task_ids: list[str]
+    not_found_task_ids: list[str]
+    tasks_found: int
+    tasks_cancelled: int
+    trials_cancelled: int
+
+
+class Problem(TypedDict, total=False):
+    """An RFC 9457 problem document."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    fix: str | None
