@@ -3,9 +3,9 @@
 import random
 from typing import Literal
 
-type RetryClass = Literal["transient", "rate_limit"]
+type RetryClass = Literal["backoff", "rate_limit"]
 
-_BASE_SECONDS: dict[RetryClass, float] = {"transient": 30.0, "rate_limit": 300.0}
+_BASE_SECONDS: dict[RetryClass, float] = {"backoff": 30.0, "rate_limit": 300.0}
 MAX_DELAY_SECONDS = 1800.0
 JITTER = 0.25
 MAX_LOSSES = 3
