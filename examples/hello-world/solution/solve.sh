@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+echo 'Hello from oddish' > /app/greeting.txt
