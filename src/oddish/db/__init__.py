@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 ADVISORY_LOCK = 0x0DD15B
 """Serialises migrations of one database across processes."""
 
@@ -17,7 +18,7 @@ def upgrade(url: str) -> None:
     from sqlalchemy import NullPool, create_engine, text
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(text("SET LOCAL lock_timeout = '30s'"))

@@ -80,7 +80,10 @@ async def record_outcome(
             finished_at=func.clock_timestamp(),
         )
     )
-    shown = {"error_message": message, "harbor_stage": "cancelled" if cancelled else _final_stage(outcome)}
+    shown: dict[str, object] = {
+        "error_message": message,
+        "harbor_stage": "cancelled" if cancelled else _final_stage(outcome),
+    }
     if again is None:
         shown |= _projection(claim, outcome, report)
     await connection.execute(update(trials).where(trials.c.id == claim.subject_id).values(shown))
