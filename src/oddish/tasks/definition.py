@@ -91,7 +91,10 @@ class TaskDefinition:
 
 
 def task_name(raw: str) -> str:
-    """``raw`` made safe as the stem of an id, a path component and a URL segment. Raises ``InvalidInput`` when nothing is left."""
+    """``raw`` made safe as the stem of an id, a path component and a URL segment.
+
+    Raises ``InvalidInput`` when nothing of it can be kept.
+    """
     ascii_only = unicodedata.normalize("NFKD", raw).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_only).strip("-._")[:MAX_NAME_LENGTH].rstrip("-._")
     if not name:
@@ -112,9 +115,7 @@ def load_task(task_dir: Path, *, disable_verification: bool = False) -> TaskDefi
     try:
         config = check_config(document)
     except FieldError as error:
-        raise InvalidTask(
-            f"{CONFIG_FILE}: {error.key} {error.reason}.", fix=f"Correct it in {root.name}/{CONFIG_FILE}."
-        ) from None
+        raise InvalidTask(f"{root / CONFIG_FILE}: {error.key} {error.reason}.", fix="Correct that key.") from None
     check_structure(root, config, disable_verification=disable_verification)
     return _definition(root, document, config)
 

@@ -14,8 +14,8 @@ def is_task(path: Path) -> bool:
 def discover(path: Path) -> list[Path]:
     """The task directories that ``path`` stands for: itself, or the children of a dataset directory, sorted by name.
 
-    A broken task is listed too, so that loading it says what is wrong instead of leaving it out. Raises ``NotFound`` for
-    a missing path and ``InvalidInput`` for a file or a directory without tasks.
+    A broken task is listed too, so that loading it says what is wrong instead of leaving it out. Raises ``NotFound``
+    for a missing path and ``InvalidInput`` for a file or a directory without tasks.
     """
     if not path.exists():
         raise NotFound(f"{path} does not exist.", fix="Name a task directory or a directory of tasks.")

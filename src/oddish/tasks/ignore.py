@@ -1,7 +1,7 @@
 """gitignore patterns, in the two dialects that the engine uses, matched in bounded time.
 
-The rules come from uploaded tasks, so matching must not depend on how a pattern backtracks: a path segment is matched by
-a regular expression of atomic groups (linear), a whole path by a set of positions (segments times parts).
+The rules come from uploaded tasks, so matching must not depend on how a pattern backtracks: a path segment is matched
+by a regular expression of atomic groups (linear), a whole path by a set of positions (segments times parts).
 Standard library only.
 """
 
@@ -27,8 +27,10 @@ class PatternError(ValueError):
 
 
 class IgnoreRules:
-    """The patterns of one ignore file. Paths given to it are relative to that file's directory, with a trailing "/" for a
-    directory."""
+    """The patterns of one ignore file.
+
+    Paths given to it are relative to that file's directory, with a trailing "/" for a directory.
+    """
 
     def __init__(self, lines: Iterable[str], dialect: Dialect) -> None:
         self._documented = dialect == "documented"
@@ -40,6 +42,7 @@ class IgnoreRules:
         if len(self._patterns) > MAX_PATTERNS:
             raise PatternError(MAX_PATTERNS + 1, f"there are more than {MAX_PATTERNS} patterns")
         self._patterns.reverse()
+        self.has_exceptions = any(not pattern.ignores for pattern in self._patterns)
 
     def decision(self, path: str) -> bool | None:
         """True: ignored, False: kept by a "!" pattern, None: no pattern matches."""

@@ -32,8 +32,8 @@ class PublishedFile:
     source: Path
     """Where it is read from."""
     kind: Literal["file", "symlink", "directory", "rules"]
-    """``directory``: one without published content. ``rules``: the task's .gitignore, carried along so that the receiver
-    selects the same files, and no part of the content hash."""
+    """``directory``: one without published content. ``rules``: the task's .gitignore, carried along so that the
+    receiver selects the same files, and no part of the content hash."""
     size: int
     """Bytes; 0 unless a file or rules."""
     executable: bool
@@ -43,15 +43,18 @@ class PublishedFile:
 
 
 def publish_set(task_dir: Path) -> list[PublishedFile]:
-    """What the engine would publish of ``task_dir``, sorted by path: task.toml, instruction.md, README.md, trajectory.json
-    and the directories environment, tests, solution and steps, after .gitignore (or defaults) and .harborignore.
+    """What the engine would publish of ``task_dir``, sorted by path: task.toml, instruction.md, README.md,
+    trajectory.json and the directories environment, tests, solution and steps, after .gitignore (or defaults) and
+    .harborignore.
 
     Links whose target is published stay links; a link to another file inside the task becomes that file. Raises
-    ``InvalidTask`` naming an entry that cannot travel: a link out of the task, a special or unreadable file, a name that
-    is not portable text, a Git LFS pointer.
+    ``InvalidTask`` naming an entry that cannot travel: a link out of the task, a special or unreadable file, a name
+    that is not portable text, a Git LFS pointer.
     """
     root = task_dir.resolve()
     entries = {entry.path: entry for entry in _entries(root)}
+    if CONFIG_FILE not in entries:
+        raise InvalidTask(f"{CONFIG_FILE} is missing or ignored by {GITIGNORE}.", fix="Every task needs one.")
     names = set(entries)
     for name in entries:
         names.update(_parents(name))
@@ -163,13 +166,15 @@ def _entries(root: Path) -> Iterator[PublishedFile]:
             if path.name == HARBORIGNORE or inputs.excludes(path):
                 continue
             if path.is_dir() and not path.is_symlink():
-                if not rules.ignores(f"{child}/"):
+                if not rules.has_exceptions and rules.ignores(f"{child}/"):
+                    continue
+                for entry in walk(path, child):
                     empty = False
-                    yield from walk(path, child)
+                    yield entry
             elif not rules.ignores(child):
                 empty = False
                 yield _entry(path, child)
-        if empty:
+        if empty and not rules.ignores(f"{name}/"):
             _check_name(name)
             yield PublishedFile(name, directory, "directory", size=0, executable=False, target=None)
 

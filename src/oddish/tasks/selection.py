@@ -21,9 +21,9 @@ def published_rules(root: Path) -> IgnoreRules:
 
 
 class InputFilter:
-    """Applies the ``.harborignore`` files below tests/, solution/ and the same directories of steps; ``root`` is resolved.
+    """Applies the ``.harborignore`` files below tests/, solution/ and the same directories of steps.
 
-    Each rules file is read once. Raises ``InvalidTask`` naming a rules file that cannot be used.
+    ``root`` is resolved. Each rules file is read once. Raises ``InvalidTask`` naming a rules file that cannot be used.
     """
 
     def __init__(self, root: Path) -> None:
