@@ -4,14 +4,16 @@ Two channels, both UTF-8 JSON, one object per line:
 
 * **control** (worker <-> fork server), one for the life of the fork server, a Unix stream socket. The fork server opens
   with ``Hello``. The worker sends ``Spawn`` together with one file descriptor (SCM_RIGHTS): the child's end of a new
-  socket pair. The fork server answers ``Spawned`` and, when the child has been reaped, ``Exited``.
-* **attempt** (worker <-> child), one socket pair per attempt. The worker sends exactly one ``Run`` line and keeps its end
-  open; end of file there means "die now", and the child kills its whole process group. A ``Cancel`` line asks for an
-  orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage`` and ``Log`` lines while it works and at
-  most one ``Done`` as its last line; a child that exits without one has crashed.
+  socket pair. The fork server answers ``Spawned`` and, when the child has been reaped and its process group killed,
+  ``Exited``. ``Kill`` ends an attempt at once; it is answered by that ``Exited`` only. End of file on the control
+  socket makes the fork server kill all attempts and exit.
+* **attempt** (worker <-> child), one socket pair per attempt. The worker sends exactly one ``Run`` line and keeps its
+  end open until ``Exited``; end of file there means "die now", and the child kills its whole process group. ``Cancel``
+  asks for an orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage`` and ``Log`` lines while it
+  works and at most one ``Done`` as its last line; a child that exits without one has crashed.
 
-A reader ignores unknown message types and unknown members. The version is the first member of ``Hello`` and ``Run``; a
-side that meets a version it does not know refuses by name. Secrets travel in ``Run.env`` only, never in argv or environ.
+A reader ignores unknown message types and unknown members. ``Hello`` and ``Run`` carry the version; a side that meets a
+version it does not know refuses by name. Secrets travel in ``Run.env`` only, never in argv or environ.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -37,7 +39,7 @@ class Hello(TypedDict):
     """Engine and its version, e.g. ``harbor/0.26.0``."""
     agents: list[AgentInfo]
     environments: list[str]
-    """Names accepted as ``Run.environment`` on this machine right now: ``local``, ``docker`` ... in the order of preference."""
+    """Names accepted as ``Run.environment`` on this machine right now (``docker``, ``local`` ...), best first."""
     unavailable: dict[str, str]
     """Environment name -> why this machine cannot offer it and what would change that."""
 
@@ -45,7 +47,14 @@ class Hello(TypedDict):
 class Spawn(TypedDict):
     type: Literal["spawn"]
     attempt: str
-    """Unique label of the execution, ``<trial_id>.<epoch>-<claim prefix>``; also in the process title and sandbox name."""
+    """Unique label of the execution, ``<trial_id>.<epoch>-<claim prefix>``; its end is the name of the process."""
+    model: bool
+    """The agent calls a model: fork from the process that has Harbor's model client library loaded (seconds, once)."""
+
+
+class Kill(TypedDict):
+    type: Literal["kill"]
+    attempt: str
 
 
 class Spawned(TypedDict):
@@ -59,6 +68,7 @@ class Exited(TypedDict):
     type: Literal["exited"]
     attempt: str
     pid: int
+    """0 when the child could not be started at all."""
     status: int
     """Exit code, or minus the signal that ended the child."""
 
@@ -70,20 +80,28 @@ class Run(TypedDict):
     task_dir: str
     """Directory of the task, read-only to the attempt by convention. Absolute."""
     trials_dir: str
-    """Fresh directory of this attempt; the Harbor trial directory is made inside as ``trial_name``. Absolute."""
+    """Fresh directory of this attempt; the Harbor trial directory is made inside as ``trial_name``, stray output of the
+    child goes to ``runner.log`` beside it. Absolute."""
     trial_name: str
     """One path component, unique on the machine: ``<trial_id>.<epoch>-<claim prefix>`` in lower case."""
     agent: str
+    """Name of an agent, or ``module:Class``."""
     model: str | None
     agent_kwargs: dict[str, object]
+    agent_env: dict[str, str]
+    """Variables set for the agent inside the sandbox; a value may refer to ``${NAME}`` of ``env``. Any name."""
     environment: str
+    """Name of an environment, or ``module:Class``."""
     environment_kwargs: dict[str, object]
     env: dict[str, str]
-    """Variables of the agent, secrets included."""
+    """Variables of the child process, secrets included: where agents find their credentials and the ``${NAME}``
+    templates of task.toml their values. Names that steer programs on the worker (``PATH``, ``LD_*``, ``PYTHON*`` ...)
+    are refused."""
     harbor: dict[str, object]
-    """The submission's ``harbor`` block (overrides, verifier.disable, artifacts, timeout multipliers ...), validated."""
+    """The submission's ``harbor`` block: members as listed in ``oddish.engine.config``, others are refused by name."""
     deadline_sec: float
-    """Total wall time of the attempt, whatever phase it is in."""
+    """Total wall time of the attempt, whatever phase it is in. At the deadline the trial is cancelled in an orderly
+    way, a minute later the process group is killed; either way ``Done`` names it."""
     scratch: NotRequired[str]
     """Directory for sandbox uppers and layer cache, on disk. Absolute."""
 
@@ -110,7 +128,9 @@ class Failure(TypedDict):
     """Class name, e.g. ``AgentTimeoutError``."""
     message: str
     phase: str | None
+    """``creation`` before the trial existed, else a key of Harbor's timing (``environment_setup`` ... ``verifier``)."""
     occurred_at: str | None
+    """ISO 8601 with offset."""
 
 
 class Done(TypedDict):
@@ -118,11 +138,12 @@ class Done(TypedDict):
     trial_dir: str | None
     """The Harbor trial directory; None when the trial could not even be created."""
     cancelled: bool
+    """A ``Cancel`` line interrupted the trial. False when it arrived too late to do so."""
     failure: Failure | None
     """Set when the trial could not be created, or ended in an exception of the trial level."""
 
 
 type ToChild = Run | Cancel
 type FromChild = StageLine | LogLine | Done
-type ToForkServer = Spawn
+type ToForkServer = Spawn | Kill
 type FromForkServer = Hello | Spawned | Exited

@@ -1,0 +1,334 @@
+"""The worker's side of the runner protocol. Imports nothing of Harbor: the worker stays small.
+
+async with ForkServer() as server:
+    async with server.attempt(run, model=True) as attempt:
+        async for line in attempt:
+            ...                       # StageLine, LogLine, at last Done
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self, cast
+
+from oddish.engine.connection import decode, encode
+from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild, Hello, Kill, Run, Spawn
+
+HELLO_TIMEOUT_SEC = 30.0
+CLOSE_TIMEOUT_SEC = 10.0
+KNOWN_LINES = frozenset({"stage", "log", "done"})
+
+INHERITED = frozenset(
+    {
+        "ALL_PROXY",
+        "CURL_CA_BUNDLE",
+        "DOCKER_CERT_PATH",
+        "DOCKER_CONFIG",
+        "DOCKER_CONTEXT",
+        "DOCKER_HOST",
+        "DOCKER_TLS_VERIFY",
+        "HOME",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LOGNAME",
+        "NODE_EXTRA_CA_CERTS",
+        "NO_PROXY",
+        "PATH",
+        "PIP_CERT",
+        "REQUESTS_CA_BUNDLE",
+        "SHELL",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_RUNTIME_DIR",
+    }
+)
+FIXED = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+class EngineError(Exception):
+    """An attempt or the fork server ended in a way that says nothing about the trial."""
+
+
+class EngineUnavailable(EngineError):
+    """The fork server could not be started; the message has what it printed last."""
+
+
+class AttemptCrashed(EngineError):
+    """The child ended without Done: killed, out of memory, or a defect. ``status``: exit code or minus the signal."""
+
+    def __init__(self, label: str, status: int) -> None:
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
+        super().__init__(f"The process of attempt {label} ended with {how} before it reported a result.")
+        self.status = status
+
+
+class AttemptLost(EngineError):
+    """The fork server ended, and the attempt with it."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(f"The fork server ended while attempt {label} was running.")
+
+
+def curated_environment(allow: Iterable[str] = (), source: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables a fork server starts with: what programs need to run at all, and those in ``allow`` (for providers'
+    credentials of a deployment). Nothing of ``ODDISH_*``, whatever ``allow`` says."""
+    names = INHERITED | {name.lower() for name in INHERITED if name.endswith("_PROXY")} | set(allow)
+    inherited = {name: value for name, value in source.items() if name in names and not name.startswith("ODDISH_")}
+    return inherited | FIXED
+
+
+class Attempt:
+    """One running attempt. Iterate over it once: its lines end with Done.
+
+    Iteration raises AttemptCrashed when the child ends without Done and AttemptLost when the fork server ends.
+    """
+
+    def __init__(
+        self, server: "ForkServer", label: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._server = server
+        self._reader = reader
+        self._writer = writer
+        self.label = label
+        self.pid: int | None = None
+        """Process id and group of the child; None until it is forked."""
+        self.done: Done | None = None
+        self._ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def ended(self) -> bool:
+        """The child is gone."""
+        return self._ended.done()
+
+    async def __aiter__(self) -> AsyncIterator[FromChild]:
+        while True:
+            try:
+                raw = await self._reader.readline()
+            except ConnectionResetError:
+                raw = b""
+            if not raw.endswith(b"\n"):
+                break
+            line = decode(raw)
+            if line["type"] in KNOWN_LINES:
+                if line["type"] == "done":
+                    self.done = cast(Done, line)
+                yield cast(FromChild, line)
+        status = await self.wait()
+        if self.done is None:
+            raise AttemptCrashed(self.label, status)
+
+    async def cancel(self) -> None:
+        """Ask for an orderly end; the lines go on until Done. Does nothing once the child is gone."""
+        with contextlib.suppress(ConnectionError):
+            self._writer.write(encode(Cancel(type="cancel")))
+            await self._writer.drain()
+
+    async def kill(self) -> None:
+        """Kill the child's process group and wait until it is gone."""
+        if not self.ended:
+            await self._server.send(Kill(type="kill", attempt=self.label))
+        await asyncio.wait([self._ended])
+
+    async def wait(self) -> int:
+        """The child's exit code, or minus its signal, once it is gone. Raises AttemptLost."""
+        status = await asyncio.shield(self._ended)
+        if status is None:
+            raise AttemptLost(self.label)
+        return status
+
+    def end(self, status: int | None) -> None:
+        """The fork server's word that the child is gone; None when the fork server itself is."""
+        if not self._ended.done():
+            self._ended.set_result(status)
+
+    def disconnect(self) -> None:
+        """Close the connection; a child that is still there kills its group."""
+        self._writer.close()
+
+
+class ForkServer:
+    """A fork server process and its attempts. May be started again after it ended. Use as an async context."""
+
+    def __init__(self, *, python: str = sys.executable, environ: Mapping[str, str] | None = None) -> None:
+        """``python`` has the engine installed; ``environ`` is ``curated_environment()`` unless given."""
+        self._python = python
+        self._environ = dict(environ) if environ is not None else curated_environment()
+        self._attempts: dict[str, Attempt] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._sending = asyncio.Lock()
+        self.hello: Hello | None = None
+        """What the running server announced."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Started and not ended."""
+        return self._listener is not None and not self._listener.done()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the server that was started last."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self) -> Hello:
+        """Start the server, again if it has ended, and return what it announces. Raises EngineUnavailable."""
+        if self.alive and self.hello is not None:
+            return self.hello
+        await self.close()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: ASYNC220  milliseconds, once in the life of a server
+                [self._python, "-P", "-m", "oddish.engine.forkserver", "--control-fd", str(theirs.fileno())],
+                cwd="/",
+                env=self._environ,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        self._control = ours.dup()
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)
+        try:
+            line = await asyncio.wait_for(reader.readline(), HELLO_TIMEOUT_SEC)
+            if not line:
+                raise EngineUnavailable("The fork server ended before it was ready; its output says why.")
+            hello = cast(Hello, decode(line))
+            if hello.get("version") != VERSION:
+                raise EngineUnavailable(
+                    f"The engine speaks runner protocol {hello.get('version')}, this worker speaks {VERSION}."
+                )
+        except (TimeoutError, ValueError, ConnectionError) as error:
+            raise EngineUnavailable(f"The fork server gave no valid greeting: {error!r}.") from error
+        finally:
+            if sys.exception() is not None:
+                writer.close()
+                self._end_process()
+        self.hello = hello
+        self._listener = asyncio.create_task(self._listen(reader, writer))
+        return hello
+
+    async def close(self) -> None:
+        """End the server and every attempt. Attempts in iteration raise AttemptLost."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_RDWR)
+        if self._listener is not None:
+            await asyncio.wait([self._listener])
+            self._listener = None
+        self.hello = None
+
+    @asynccontextmanager
+    async def attempt(self, run: Run, *, model: bool) -> AsyncIterator[Attempt]:
+        """Start the attempt ``run``; on leaving the context it is killed if it still runs, and gone.
+
+        ``model``: the agent calls a model. Raises EngineUnavailable when the server is not running.
+        """
+        label = run["attempt"]
+        if not self.alive:
+            raise EngineUnavailable("The fork server is not running.")
+        if label in self._attempts:
+            raise ValueError(f"The attempt {label} is already running.")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)
+        attempt = Attempt(self, label, reader, writer)
+        self._attempts[label] = attempt
+        try:
+            with theirs:
+                await self.send(Spawn(type="spawn", attempt=label, model=model), theirs.fileno())
+            writer.write(encode(run))
+            yield attempt
+        finally:
+            try:
+                await asyncio.shield(attempt.kill())
+            finally:
+                del self._attempts[label]
+                attempt.disconnect()
+
+    async def send(self, message: Spawn | Kill, *descriptors: int) -> None:
+        """Write a control line; a server that is gone takes it silently, its attempts end by that."""
+        loop = asyncio.get_running_loop()
+        async with self._sending:
+            line, control = encode(message), self._control
+            if control is None:
+                return
+            with contextlib.suppress(ConnectionError):
+                while line:
+                    try:
+                        sent = socket.send_fds(control, [line], descriptors)
+                    except BlockingIOError:
+                        writable = loop.create_future()
+                        loop.add_writer(control, writable.set_result, None)
+                        try:
+                            await writable
+                        finally:
+                            loop.remove_writer(control)
+                        continue
+                    line, descriptors = line[sent:], ()
+
+    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with contextlib.suppress(ConnectionError, ValueError):
+                while line := await reader.readline():
+                    self._on_message(decode(line))
+        finally:
+            writer.close()
+            await asyncio.shield(asyncio.to_thread(self._end_process))
+            for attempt in self._attempts.values():
+                if attempt.pid is not None and not attempt.ended:
+                    kill_group(attempt.pid)
+                attempt.end(None)
+
+    def _on_message(self, message: dict[str, Any]) -> None:
+        attempt = self._attempts.get(message.get("attempt", ""))
+        if attempt is None:
+            return
+        if message["type"] == "spawned":
+            attempt.pid = message["pid"]
+        elif message["type"] == "exited":
+            attempt.end(message["status"])
+
+    def _end_process(self) -> None:
+        """Close the control connection for good and see the process off."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is None:
+            return
+        try:
+            self._process.wait(CLOSE_TIMEOUT_SEC)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def kill_group(pid: int) -> None:
+    """Kill what is left of a process group whose leader had no chance to."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
