@@ -1,7 +1,7 @@
 """The worker's side of the runner protocol. Imports nothing of Harbor: the worker stays small.
 
 async with ForkServer() as server:
-    async with server.attempt(run, model=True) as attempt:
+    async with server.attempt(run) as attempt:
         async for line in attempt:
             ...                       # StageLine, LogLine, at last Done
 """
@@ -66,7 +66,7 @@ class EngineError(Exception):
 
 
 class EngineUnavailable(EngineError):
-    """The fork server could not be started; the message has what it printed last."""
+    """The fork server could not be started or does not run; what it printed is in the worker's own output."""
 
 
 class AttemptCrashed(EngineError):
@@ -209,26 +209,18 @@ class ForkServer:
                 env=self._environ,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
+                stdout=2,
                 start_new_session=True,
             )
         ours.setblocking(False)
         self._control = ours.dup()
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)
         try:
-            line = await asyncio.wait_for(reader.readline(), HELLO_TIMEOUT_SEC)
-            if not line:
-                raise EngineUnavailable("The fork server ended before it was ready; its output says why.")
-            hello = cast(Hello, decode(line))
-            if hello.get("version") != VERSION:
-                raise EngineUnavailable(
-                    f"The engine speaks runner protocol {hello.get('version')}, this worker speaks {VERSION}."
-                )
-        except (TimeoutError, ValueError, ConnectionError) as error:
-            raise EngineUnavailable(f"The fork server gave no valid greeting: {error!r}.") from error
-        finally:
-            if sys.exception() is not None:
-                writer.close()
-                self._end_process()
+            hello = await greeting(reader)
+        except BaseException:
+            writer.close()
+            await asyncio.shield(asyncio.to_thread(self._end_process))
+            raise
         self.hello = hello
         self._listener = asyncio.create_task(self._listen(reader, writer))
         return hello
@@ -244,10 +236,10 @@ class ForkServer:
         self.hello = None
 
     @asynccontextmanager
-    async def attempt(self, run: Run, *, model: bool) -> AsyncIterator[Attempt]:
+    async def attempt(self, run: Run) -> AsyncIterator[Attempt]:
         """Start the attempt ``run``; on leaving the context it is killed if it still runs, and gone.
 
-        ``model``: the agent calls a model. Raises EngineUnavailable when the server is not running.
+        Raises EngineUnavailable when the server is not running.
         """
         label = run["attempt"]
         if not self.alive:
@@ -261,7 +253,7 @@ class ForkServer:
         self._attempts[label] = attempt
         try:
             with theirs:
-                await self.send(Spawn(type="spawn", attempt=label, model=model), theirs.fileno())
+                await self.send(Spawn(type="spawn", attempt=label, model=run["model"] is not None), theirs.fileno())
             writer.write(encode(run))
             yield attempt
         finally:
@@ -326,6 +318,20 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+async def greeting(reader: asyncio.StreamReader) -> Hello:
+    """The Hello that a server opens with. Raises EngineUnavailable when there is none, or one of another version."""
+    try:
+        line = await asyncio.wait_for(reader.readline(), HELLO_TIMEOUT_SEC)
+        hello = cast(Hello, decode(line)) if line else None
+    except (TimeoutError, ValueError, ConnectionError) as error:
+        raise EngineUnavailable(f"The fork server gave no valid greeting: {error!r}.") from error
+    if hello is None:
+        raise EngineUnavailable("The fork server ended before it was ready; its output says why.")
+    if hello.get("version") != VERSION:
+        raise EngineUnavailable(f"The engine speaks runner protocol {hello.get('version')}, this worker {VERSION}.")
+    return hello
 
 
 def kill_group(pid: int) -> None:

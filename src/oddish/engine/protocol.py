@@ -9,8 +9,8 @@ Two channels, both UTF-8 JSON, one object per line:
   socket makes the fork server kill all attempts and exit.
 * **attempt** (worker <-> child), one socket pair per attempt. The worker sends exactly one ``Run`` line and keeps its
   end open until ``Exited``; end of file there means "die now", and the child kills its whole process group. ``Cancel``
-  asks for an orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage`` and ``Log`` lines while it
-  works and at most one ``Done`` as its last line; a child that exits without one has crashed.
+  asks for an orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage`` and ``Log`` lines while
+  it works and at most one ``Done`` as its last line; a child that exits without one has crashed.
 
 A reader ignores unknown message types and unknown members. ``Hello`` and ``Run`` carry the version; a side that meets a
 version it does not know refuses by name. Secrets travel in ``Run.env`` only, never in argv or environ.
@@ -49,7 +49,7 @@ class Spawn(TypedDict):
     attempt: str
     """Unique label of the execution, ``<trial_id>.<epoch>-<claim prefix>``; its end is the name of the process."""
     model: bool
-    """The agent calls a model: fork from the process that has Harbor's model client library loaded (seconds, once)."""
+    """``Run.model`` will be set: fork from the process that has Harbor's model library loaded (seconds, once)."""
 
 
 class Kill(TypedDict):

@@ -17,6 +17,7 @@ from oddish.engine.protocol import Done
 from oddish.outcome import AttemptFacts, Ending, RecordedException
 
 RESULT_LIMIT = 64 * 1024 * 1024
+MESSAGE_LIMIT = 16 * 1024
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
 type Problem = Literal["missing", "refused", "too_large", "malformed"]
@@ -163,11 +164,17 @@ def exception(info: object, times: Mapping[str, Timing]) -> RecordedException | 
     flag = _dict(document.get("policy")).get("has_valid_reward")
     return RecordedException(
         type=name,
-        message=_text(document.get("exception_message")) or "",
+        message=shortened(_text(document.get("exception_message")) or ""),
         phase=begun[-1] if begun else None,
         occurred_at=occurred_at,
         has_valid_reward=flag if isinstance(flag, bool) else None,
     )
+
+
+def shortened(message: str) -> str:
+    """At most ``MESSAGE_LIMIT`` characters of a message and a note, from its two ends."""
+    half = MESSAGE_LIMIT // 2
+    return message if len(message) <= MESSAGE_LIMIT else f"{message[:half]}\n[...]\n{message[-half:]}"
 
 
 def timing(document: Mapping[str, Any]) -> Mapping[str, Timing]:

@@ -18,7 +18,7 @@ from oddish.engine.interruption import Interruption
 from oddish.engine.outbox import Outbox
 from oddish.engine.protocol import VERSION, Done, Failure, LogLine, Run, Stage, StageLine
 from oddish.engine.redaction import Redactor, secret_values
-from oddish.engine.results import TrialFacts, read_trial
+from oddish.engine.results import TrialFacts, read_trial, shortened
 from oddish.outcome import ATTEMPT_DEADLINE
 
 FLUSH_SEC = 30.0
@@ -38,7 +38,6 @@ def run_attempt(sock: socket.socket) -> None:
     if run is None:
         return
     process.write_to(Path(run["trials_dir"]) / "runner.log")
-    os.environ.update(run["env"])
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     outbox = Outbox(sock)
@@ -99,6 +98,7 @@ class Execution:
 
     async def _run_trial(self) -> None:
         refuse_reserved_variables(self._run["env"])
+        os.environ.update(self._run["env"])
         self._trial = await Trial.create(trial_config(self._run))
         self._subscribe(self._trial)
         await self._trial.run()
@@ -129,7 +129,7 @@ class Execution:
             error = error.exceptions[0]
         return Failure(
             type=type(error).__name__,
-            message=self._redactor.text(str(error)),
+            message=shortened(self._redactor.text(str(error))),
             phase="creation" if self._trial is None else None,
             occurred_at=datetime.now(UTC).isoformat(),
         )
