@@ -68,7 +68,7 @@ class Queue:
         async with self.engine.begin() as connection:
             return await cancel(connection, kind="noop", subject_ids=subjects)
 
-    async def promote(self) -> int:
+    async def promote(self) -> float | None:
         async with self.engine.begin() as connection:
             return await promote(connection)
 

@@ -25,14 +25,16 @@ ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = ex
   memory_mb = excluded.memory_mb, worker_id = excluded.worker_id, published_at = clock_timestamp()
 """
 
-# Renews the lease unless it has ended; no row means that this worker is dead to the world. Locks: its own row.
+# Renews the lease unless it has ended, and says what the worker may still run: no row when it is dead to the world, one
+# without a job when it owns none. Locks: its own row.
 RENEW = """
-UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
-WHERE id = :id AND lease_until >= clock_timestamp() AND stopped_at IS NULL RETURNING 1
+WITH renewed AS (
+  UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
+  WHERE id = :id AND lease_until >= clock_timestamp() AND stopped_at IS NULL RETURNING id
+)
+SELECT j.id, j.epoch, j.claim_id, j.cancel_requested
+FROM renewed LEFT JOIN jobs j ON j.worker_id = renewed.id AND j.state = 'running'
 """
-
-# What the worker may still run. Locks: none.
-OWNED = "SELECT id, epoch, claim_id, cancel_requested FROM jobs WHERE worker_id = :id AND state = 'running'"
 
 # Ends a worker's life on its own account. Locks: its own row.
 RETIRE = "UPDATE workers SET stopped_at = clock_timestamp(), lease_until = clock_timestamp() WHERE id = :id"
@@ -68,6 +70,8 @@ class Publication:
 
 @dataclass(frozen=True)
 class Owned:
+    """An execution that is this worker's, and whether it should end."""
+
     id: int
     epoch: int
     claim_id: UUID
@@ -108,16 +112,10 @@ async def register(
         )
 
 
-async def renew(connection: AsyncConnection, worker_id: str, *, lease_seconds: float) -> bool:
-    """Extend the lease; False when it had already ended and the worker's jobs may run elsewhere."""
-    result = await connection.execute(text(RENEW), {"id": worker_id, "lease_seconds": lease_seconds})
-    return result.one_or_none() is not None
-
-
-async def owned(connection: AsyncConnection, worker_id: str) -> list[Owned]:
-    """The executions this worker still owns, and which of them should end."""
-    rows = await connection.execute(text(OWNED), {"id": worker_id})
-    return [Owned(**row) for row in rows.mappings()]
+async def renew(connection: AsyncConnection, worker_id: str, *, lease_seconds: float) -> list[Owned] | None:
+    """Extend the lease and return what the worker owns; None when it had ended and its jobs may run elsewhere."""
+    rows = (await connection.execute(text(RENEW), {"id": worker_id, "lease_seconds": lease_seconds})).mappings().all()
+    return [Owned(**row) for row in rows if row["id"] is not None] if rows else None
 
 
 async def retire(connection: AsyncConnection, worker_id: str) -> None:

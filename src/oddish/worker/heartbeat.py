@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from oddish.db.engine import connect
-from oddish.queue.lease import Owned, owned, renew
+from oddish.queue.lease import Owned, renew
 from oddish.settings import Settings
 
 log = structlog.get_logger()
@@ -84,12 +84,11 @@ class Heartbeat:
                 asked_at = self._clock()
                 try:
                     async with asyncio.timeout(self._settings.heartbeat_seconds), engine.begin() as connection:
-                        alive = await renew(connection, self._worker_id, lease_seconds=self._settings.lease_seconds)
-                        mine = await owned(connection, self._worker_id) if alive else []
+                        mine = await renew(connection, self._worker_id, lease_seconds=self._settings.lease_seconds)
                 except (SQLAlchemyError, OSError, TimeoutError) as error:
                     log.warning("heartbeat failed", error=str(error), lease_left=round(self._remaining(), 1))
                 else:
-                    if not alive:
+                    if mine is None:
                         self._on_fenced("its lease had ended")
                         return
                     self.lease.renewed(asked_at=asked_at)

@@ -1,0 +1,231 @@
+"""One execution of a trial: from its claim to its recorded outcome."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
+from oddish.engine.client import Attempt as Child
+from oddish.engine.protocol import VERSION, Done, Failure, Run
+from oddish.engine.redaction import Redactor, secret_values
+from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
+from oddish.errors import OddishError
+from oddish.keyring import Keyring
+from oddish.outcome import AttemptFacts, Ending, Outcome, judge
+from oddish.queue.claim import Claim
+from oddish.queue.finish import StaleClaim
+from oddish.queue.reap import lose, release
+from oddish.settings import Settings
+from oddish.storage import ArtifactStore
+from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
+from oddish.trials.recording import Report, record_outcome, record_stage
+from oddish.trials.spec import TrialSpec, load_spec
+from oddish.worker.persistence import insist
+from oddish.worker.taskcache import TaskCache
+from oddish.worker.workspace import Workspace
+
+log = structlog.get_logger()
+
+MESSAGE_LIMIT = 8192
+CANCEL_GRACE_SECONDS = 15.0
+"""What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What every execution of a worker shares."""
+
+    settings: Settings
+    database: AsyncEngine
+    store: ArtifactStore
+    keyring: Keyring
+    engine: ForkServer
+    tasks: TaskCache
+    workspace: Workspace
+    rng: random.Random
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the child of an execution ended."""
+
+    ending: Ending
+    done: Done | None
+    trial_dir: Path | None
+
+
+class Execution:
+    """Runs one claim. ``run`` returns when the outcome is recorded, or when the execution may not report it."""
+
+    def __init__(self, claim: Claim, services: Services) -> None:
+        self.claim = claim
+        self._services = services
+        self._child: Child | None = None
+        self._cancelled = asyncio.Event()
+        self.reporting = False
+        """The child is gone and its outcome is being recorded."""
+
+    def cancel(self) -> None:
+        """Ask for an orderly end; the outcome is recorded as cancelled."""
+        self._cancelled.set()
+
+    async def run(self) -> None:
+        """Run the attempt and record it. Cancelling this task kills the child and records nothing."""
+        services, claim = self._services, self.claim
+        with structlog.contextvars.bound_contextvars(trial=claim.subject_id, epoch=claim.epoch):
+            directory = services.workspace.attempt(claim.label)
+            try:
+                spec, ended = await self._execute(directory)
+                await self._report(spec, ended)
+            except (AttemptLost, EngineUnavailable) as error:
+                log.warning("attempt lost", error=str(error))
+                await insist(services.database, lambda connection: lose(connection, claim))
+            except StaleClaim as error:
+                log.warning("outcome refused", error=str(error))
+            except Exception as error:  # noqa: BLE001 - a defect of ours must not leave the job running for ever
+                log.exception("execution failed", error=str(error))
+                await insist(services.database, lambda connection: lose(connection, claim))
+            finally:
+                await asyncio.to_thread(services.workspace.discard, claim.label)
+
+    async def give_back(self) -> None:
+        """Return the claim because the worker stops; call it once ``run`` has ended."""
+        with contextlib.suppress(StaleClaim):
+            await insist(self._services.database, lambda connection: release(connection, self.claim))
+
+    async def _execute(self, directory: Path) -> tuple[TrialSpec | None, Ended]:
+        spec = None
+        try:
+            spec = await insist(
+                self._services.database,
+                lambda connection: load_spec(connection, self.claim.subject_id, self._services.keyring),
+            )
+            task_dir = await self._services.tasks.directory(
+                content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
+            )
+        except OddishError as error:
+            failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
+            return spec, Ended("done", Done(type="done", trial_dir=None, cancelled=False, failure=failure), None)
+        run = self._request(spec, task_dir, directory)
+        try:
+            done = await self._drive(run, model=spec.model is not None)
+        except AttemptCrashed as error:
+            log.warning("attempt crashed", error=str(error))
+            return spec, Ended("crashed", None, directory / run["trial_name"])
+        return spec, Ended("done", done, Path(done["trial_dir"]) if done["trial_dir"] else None)
+
+    def _request(self, spec: TrialSpec, task_dir: Path, directory: Path) -> Run:
+        return Run(
+            type="run",
+            version=VERSION,
+            attempt=self.claim.label,
+            task_dir=str(task_dir),
+            trials_dir=str(directory),
+            trial_name=self.claim.label.lower(),
+            agent=spec.agent,
+            model=spec.model,
+            agent_kwargs=spec.agent_kwargs,
+            agent_env=spec.env,
+            environment=spec.environment,
+            environment_kwargs={},
+            env={},
+            harbor=spec.harbor,
+            deadline_sec=self._services.settings.attempt_deadline_seconds,
+            scratch=str(self._services.workspace.sandbox),
+        )
+
+    async def _drive(self, run: Run, *, model: bool) -> Done:
+        await self._services.engine.start()
+        async with self._services.engine.attempt(run, model=model) as child:
+            canceller = asyncio.create_task(self._cancel_when_asked(child))
+            try:
+                async for line in child:
+                    if line["type"] == "stage":
+                        await self._show(line["stage"])
+            finally:
+                canceller.cancel()
+        if child.done is None:
+            raise AttemptCrashed(child.label, await child.wait())
+        return child.done
+
+    async def _show(self, stage: str) -> None:
+        try:
+            async with self._services.database.begin() as connection:
+                await record_stage(connection, self.claim, stage)
+        except SQLAlchemyError as error:
+            log.warning("stage not shown", stage=stage, error=str(error))
+
+    async def _cancel_when_asked(self, child: Child) -> None:
+        await self._cancelled.wait()
+        await child.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CANCEL_GRACE_SECONDS):
+                await child.wait()
+        await child.kill()
+
+    async def _report(self, spec: TrialSpec | None, ended: Ended) -> None:
+        self.reporting = True
+        services, claim = self._services, self.claim
+        facts = await asyncio.to_thread(read_trial, ended.trial_dir) if ended.trial_dir else None
+        judged = attempt_facts(facts, ended.done, ended.ending)
+        outcome = judge(judged)
+        redactor = Redactor(secret_values(spec.env) | {spec.env[name] for name in spec.secret_names} if spec else ())
+        manifest = await self._keep(ended.trial_dir, redactor)
+        report = _report(facts, judged, manifest, redactor)
+        await insist(
+            services.database,
+            lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
+        )
+        log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
+
+    async def _keep(self, trial_dir: Path | None, redactor: Redactor) -> Manifest | None:
+        """Store the attempt's files, without the secrets, and then their manifest."""
+        if trial_dir is None or not trial_dir.is_dir():
+            return None
+        await asyncio.to_thread(redactor.directory, trial_dir)
+        settings = self._services.settings
+        return await upload_tree(
+            self._services.store,
+            trial_dir,
+            f"trials/{self.claim.subject_id}/{self.claim.epoch}-{self.claim.claim_id.hex[:8]}",
+            TreeLimits(max_bytes=settings.max_artifact_bytes, max_files=settings.max_artifact_files),
+        )
+
+
+def _report(facts: TrialFacts | None, judged: AttemptFacts, manifest: Manifest | None, redactor: Redactor) -> Report:
+    deciding = judged.exceptions[0] if judged.exceptions else None
+    failure = None
+    if deciding is not None:
+        failure = asdict(deciding) | {"message": redactor.text(deciding.message)[:MESSAGE_LIMIT]}
+    usage = facts.usage if facts else Usage()
+    timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
+    return Report(
+        failure=failure,
+        facts=_plain(facts, redactor) if facts else {},
+        rewards=judged.rewards,
+        phase_timing=timing or None,
+        input_tokens=usage.input_tokens,
+        cache_tokens=usage.cache_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+        has_trajectory=facts.has_trajectory if facts else False,
+        artifact_prefix=manifest.prefix if manifest else None,
+        artifact_files=len(manifest.files) if manifest else 0,
+        artifact_bytes=sum(entry.size for entry in manifest.files) if manifest else 0,
+    )
+
+
+def _plain(facts: TrialFacts, redactor: Redactor) -> dict[str, object]:
+    """The facts as JSON, without secrets and with messages of bounded length."""
+    document = asdict(facts)
+    for exception in [*document["exceptions"], *(step["exception"] for step in document["steps"])]:
+        if exception is not None:
+            exception["message"] = redactor.text(exception["message"])[:MESSAGE_LIMIT]
+    return document

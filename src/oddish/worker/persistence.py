@@ -1,0 +1,38 @@
+"""Transactions that outlast a database that is away for a moment."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+log = structlog.get_logger()
+
+FIRST_DELAY_SECONDS = 0.2
+LONGEST_DELAY_SECONDS = 5.0
+
+
+async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnection], Awaitable[Result]]) -> Result:
+    """Run ``transaction`` until it commits, again when the connection was lost or refused.
+
+    It is tried until the task is cancelled: a worker whose lease cannot be renewed cancels its executions. A commit whose
+    answer was lost is tried again, so the transaction must hold a fence that refuses the second one. Other errors pass.
+    """
+    delay = FIRST_DELAY_SECONDS
+    while True:
+        try:
+            async with engine.begin() as connection:
+                return await transaction(connection)
+        except DBAPIError as error:
+            if not (error.connection_invalidated or _refused(error)):
+                raise
+            log.warning("database away", error=str(error.orig), again_in=delay)
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, LONGEST_DELAY_SECONDS)
+
+
+def _refused(error: DBAPIError) -> bool:
+    """No connection could be made, or the server is starting, stopping or short of connections."""
+    sqlstate: str | None = getattr(error.orig, "sqlstate", None)
+    return sqlstate is None or sqlstate[:2] in ("08", "53", "57")

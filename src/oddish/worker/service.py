@@ -1,0 +1,261 @@
+"""The worker process: claims while it has room, watches its lease, stops in good order."""
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import socket
+import time
+from collections.abc import Sequence, Set
+
+import psutil
+import psycopg
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from oddish import __version__
+from oddish.db.engine import connect
+from oddish.engine.client import ForkServer
+from oddish.engine.protocol import Hello
+from oddish.keyring import load_keyring
+from oddish.queue.cancel import CANCEL_CHANNEL
+from oddish.queue.claim import Claim, claim
+from oddish.queue.enqueue import JOBS_CHANNEL
+from oddish.queue.lease import Owned, Publication, Worker, register, retire
+from oddish.queue.reap import reap
+from oddish.queue.schedule import promote
+from oddish.settings import Settings
+from oddish.storage import ArtifactStore
+from oddish.tasks.archive import ArchiveLimits
+from oddish.worker.execution import Execution, Services
+from oddish.worker.heartbeat import Heartbeat
+from oddish.worker.persistence import insist
+from oddish.worker.taskcache import TaskCache
+from oddish.worker.workspace import Workspace
+
+log = structlog.get_logger()
+
+LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
+HOUSEKEEPING_SECONDS = 15.0
+LISTEN_RETRY_SECONDS = 2.0
+REPORT_GRACE_SECONDS = 20.0
+GIVE_BACK_SECONDS = 10.0
+
+
+class WorkerFenced(Exception):
+    """The lease is lost: the process must end and start again as another worker."""
+
+
+class WorkerService:
+    """One process life of a worker. ``run`` returns after ``stop`` and raises ``WorkerFenced`` when the lease is lost."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._database = connect(settings.database_url, role="worker")
+        self._engine = ForkServer()
+        self._workspace = Workspace(settings.home, self.id)
+        store = ArtifactStore.from_url(settings.storage_url)
+        limits = ArchiveLimits(
+            max_bytes=settings.max_archive_bytes,
+            max_extracted_bytes=settings.max_extracted_bytes,
+            max_entries=settings.max_archive_entries,
+        )
+        secret_key = settings.secret_key.get_secret_value() if settings.secret_key else None
+        self._services = Services(
+            settings=settings,
+            database=self._database,
+            store=store,
+            keyring=load_keyring(secret_key, settings.home),
+            engine=self._engine,
+            tasks=TaskCache(self._workspace.tasks, store, limits),
+            workspace=self._workspace,
+            rng=random.Random(),  # noqa: S311 - jitter
+        )
+        self._executions: dict[tuple[int, int], tuple[Execution, asyncio.Task[None]]] = {}
+        self._seen_owned: Set[tuple[int, int]] = frozenset()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._fenced: str | None = None
+        self._housekeeping_due = 0.0
+        self._pools: list[str] = []
+        self._memory_mb = psutil.virtual_memory().total // (1024 * 1024)
+
+    def stop(self) -> None:
+        """Claim nothing more, give back what runs, and return from ``run``."""
+        self._stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises ``WorkerFenced``, and ``EngineUnavailable`` when the engine cannot start."""
+        loop = asyncio.get_running_loop()
+        heartbeat = Heartbeat(
+            self._settings,
+            self.id,
+            on_beat=lambda mine: loop.call_soon_threadsafe(self._on_beat, mine),
+            on_fenced=lambda reason: loop.call_soon_threadsafe(self._on_fenced, reason),
+        )
+        try:
+            removed = await asyncio.to_thread(self._workspace.sweep)
+            await self._announce(await self._engine.start())
+            log.info("worker ready", worker=self.id, pools=self._pools, swept=removed)
+            heartbeat.start()
+            listener = asyncio.create_task(self._listen(heartbeat))
+            try:
+                await self._work(heartbeat)
+            finally:
+                listener.cancel()
+                await self._end_executions()
+                heartbeat.stop()
+        finally:
+            await self._engine.close()
+            await asyncio.to_thread(self._workspace.close)
+            await self._database.dispose()
+        if self._fenced is not None:
+            raise WorkerFenced(self._fenced)
+
+    async def _announce(self, hello: Hello) -> None:
+        pools = {name: f"{name}@{hello['engine']}" for name in hello["environments"]}
+        self._pools = list(pools.values())
+        worker = Worker(
+            id=self.id,
+            hostname=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+            pools=self._pools,
+            cpus=os.cpu_count() or 1,
+            memory_mb=self._memory_mb,
+            concurrency=self._settings.worker_concurrency,
+        )
+        publications = [
+            Publication(
+                pool=pool,
+                environment=name,
+                engine=hello["engine"],
+                preference=rank,
+                agents=[{"name": agent["name"], "needs_model": agent["needs_model"]} for agent in hello["agents"]],
+                unavailable=hello["unavailable"],
+            )
+            for rank, (name, pool) in enumerate(pools.items())
+        ]
+        await insist(
+            self._database,
+            lambda connection: register(
+                connection, worker, publications, lease_seconds=self._settings.lease_seconds
+            ),
+        )
+
+    async def _work(self, heartbeat: Heartbeat) -> None:
+        while not self._stopping and self._fenced is None:
+            self._wake.clear()
+            wait = self._settings.poll_seconds
+            try:
+                wait = min(wait, await self._keep_house())
+                free = self._settings.worker_concurrency - len(self._executions)
+                leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
+                claims = await self._claim(free) if free > 0 and leased else []
+            except (SQLAlchemyError, OSError) as error:
+                log.warning("queue not reached", error=str(error))
+                claims = []
+            for held in claims:
+                self._start(held)
+            if not claims:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._wake.wait()
+
+    async def _claim(self, slots: int) -> list[Claim]:
+        reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
+        async with self._database.begin() as connection:
+            return await claim(
+                connection,
+                worker_id=self.id,
+                pools=self._pools,
+                slots=slots,
+                memory_mb=self._memory_mb - reserved,
+            )
+
+    async def _keep_house(self) -> float:
+        """Promote what is due and take back what the dead left; seconds until the next turn."""
+        now = time.monotonic()
+        if now < self._housekeeping_due:
+            return self._housekeeping_due - now
+        async with self._database.begin() as connection:
+            while await reap(connection):
+                log.warning("took back the jobs of a dead worker")
+        async with self._database.begin() as connection:
+            next_due = await promote(connection)
+        turn = HOUSEKEEPING_SECONDS if next_due is None else min(next_due + 0.05, HOUSEKEEPING_SECONDS)
+        self._housekeeping_due = time.monotonic() + turn
+        return turn
+
+    def _start(self, held: Claim) -> None:
+        execution = Execution(held, self._services)
+        task = asyncio.create_task(execution.run(), name=held.label)
+        self._executions[(held.id, held.epoch)] = (execution, task)
+        task.add_done_callback(lambda ended: self._on_ended(held, ended))
+
+    def _on_ended(self, held: Claim, task: asyncio.Task[None]) -> None:
+        if not self._stopping and self._fenced is None:
+            self._executions.pop((held.id, held.epoch), None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("execution failed", label=held.label, exc_info=error)
+        self._housekeeping_due = 0.0
+        self._wake.set()
+
+    def _on_beat(self, mine: Sequence[Owned]) -> None:
+        owned = {(entry.id, entry.epoch): entry for entry in mine}
+        for key, (execution, task) in self._executions.items():
+            entry = owned.get(key)
+            if entry is None:
+                # A claim younger than the beat's look at the database is not in it yet.
+                if key in self._seen_owned:
+                    log.warning("execution is no longer ours", label=execution.claim.label)
+                    task.cancel()
+            elif entry.cancel_requested:
+                execution.cancel()
+        self._seen_owned = owned.keys() & self._executions.keys()
+
+    def _on_fenced(self, reason: str) -> None:
+        log.error("worker fenced", reason=reason)
+        self._fenced = reason
+        self._wake.set()
+
+    async def _listen(self, heartbeat: Heartbeat) -> None:
+        """Wake-ups; the polls find everything without them, only later."""
+        url = self._settings.database_url.replace("+psycopg", "", 1)
+        while True:
+            with contextlib.suppress(psycopg.Error):
+                async with await psycopg.AsyncConnection.connect(
+                    url, autocommit=True, application_name="oddish-listen"
+                ) as connection:
+                    await connection.execute(f"LISTEN {JOBS_CHANNEL}")
+                    await connection.execute(f"LISTEN {CANCEL_CHANNEL}")
+                    self._wake.set()
+                    async for notification in connection.notifies():
+                        if notification.channel == JOBS_CHANNEL:
+                            self._wake.set()
+                        elif notification.payload == self.id:
+                            heartbeat.nudge()
+            await asyncio.sleep(LISTEN_RETRY_SECONDS)
+
+    async def _end_executions(self) -> None:
+        """Let outcomes that are being recorded be recorded, kill the rest, and give it back unless fenced."""
+        executions = list(self._executions.values())
+        interrupted = [execution for execution, task in executions if not (task.done() or execution.reporting)]
+        for execution, task in executions:
+            if self._fenced is not None or not execution.reporting:
+                task.cancel()
+        if executions:
+            _, late = await asyncio.wait([task for _, task in executions], timeout=REPORT_GRACE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.wait([task for _, task in executions])
+        if self._fenced is not None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
+                for execution in interrupted:
+                    await execution.give_back()
+                await insist(self._database, lambda connection: retire(connection, self.id))
