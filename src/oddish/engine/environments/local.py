@@ -1,0 +1,249 @@
+"""Harbor's environment contract on the local sandbox: no container engine, image or registry."""
+
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, override
+
+from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
+from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
+from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME, require_agent_environment_definition
+from harbor.environments.options import EnvironmentOptions
+from harbor.models.trial.config import ResourceMode
+from harbor.utils.path_filter import filter_paths_by_patterns
+from pydantic import Field
+
+from oddish.errors import InvalidTask
+from oddish.home import home, private_directory
+from oddish.sandbox import build, dockerfile, host, plan, transfer, users
+from oddish.sandbox.archive import Extracted
+from oddish.sandbox.cgroup import controllers
+from oddish.sandbox.context import Context
+from oddish.sandbox.sandbox import CommandFailed, Sandbox
+from oddish.sandbox.spec import Bind, Command, Limits, Spec
+from oddish.sandbox.support import support
+
+_MEBIBYTE = 1024 * 1024
+_MISSING_PROGRAM = 127
+_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class LocalOptions(EnvironmentOptions):
+    """What a user can set with ``environment.kwargs``."""
+
+    scratch: str | None = Field(
+        default=None,
+        description="Directory for the files of running sandboxes and finished layers; on a disk filesystem.",
+    )
+    name: str | None = Field(default=None, description="Name of the sandbox; default: the session's.")
+
+
+class LocalEnvironment(BaseEnvironment):
+    """One task environment in Linux namespaces. For trusted tasks: the kernel and, unless disabled, the network are shared."""
+
+    options_model = LocalOptions
+    options: LocalOptions
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._sandbox: Sandbox | None = None
+        self._plan = plan.Plan()
+        super().__init__(*args, **kwargs)
+        scratch = self.options.scratch
+        self._scratch = Path(scratch) if scratch else Path(tempfile.gettempdir(), f"oddish-sandboxes-{os.geteuid()}")
+        label = _NAME.sub("-", self.options.name or self.session_id).strip("-.")[:80]
+        self._name = f"{label}-{secrets.token_hex(4)}"
+
+    @staticmethod
+    @override
+    def type() -> str:
+        return "local"
+
+    @property
+    @override
+    def capabilities(self) -> EnvironmentCapabilities:
+        return EnvironmentCapabilities(disable_internet=True, mounted=True)
+
+    @classmethod
+    @override
+    def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
+        available = controllers()
+        return EnvironmentResourceCapabilities(
+            cpu_limit="cpu" in available,
+            cpu_request="cpu" in available,
+            memory_limit="memory" in available,
+            fractional_cpus=True,
+        )
+
+    @classmethod
+    @override
+    def preflight(cls, kwargs: dict[str, Any] | None = None) -> None:
+        super().preflight(kwargs)
+        if reason := support().reason:
+            raise SystemExit(reason)
+
+    @property
+    def fidelity_notes(self) -> tuple[str, ...]:
+        """Where this environment differs from what its Dockerfile says."""
+        return tuple(self._plan.notes)
+
+    @override
+    def _validate_definition(self) -> None:
+        require_agent_environment_definition(self.environment_dir, docker_image=self.task_env_config.docker_image)
+        if (self.environment_dir / COMPOSE_FILE_NAME).exists():
+            raise InvalidTask(
+                f"{self.environment_name}: {COMPOSE_FILE_NAME} needs several containers, which the local sandbox has not.",
+                fix="Use the docker environment for this task.",
+            )
+        for mount in self._mounts:
+            if mount["type"] != "bind":
+                raise InvalidTask(
+                    f"The mount at {mount['target']} is of type {mount['type']!r}; the local sandbox has bind mounts only.",
+                    fix="Use type: bind, or the docker environment.",
+                )
+        file = self.environment_dir / DOCKERFILE_NAME
+        if file.exists():
+            self._plan = plan.make(dockerfile.parse(file.read_text(errors="replace")))
+        else:
+            image = self.task_env_config.docker_image
+            self._plan.notes.append(f"this machine's own system stands in for the image {image}")
+
+    def _spec(self, suffix: str = "") -> Spec:
+        memory = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
+        return Spec(
+            name=f"{self._name}{suffix}",
+            directory=self._scratch / f"{self._name}{suffix}",
+            binds=tuple(
+                Bind(Path(mount["source"]), str(mount["target"]), bool(mount.get("read_only")))
+                for mount in self._host_mounts
+            ),
+            hidden=(home(), self._scratch),
+            network=not self._network_disabled,
+            limits=Limits(
+                memory_bytes=memory * _MEBIBYTE if memory else None,
+                cpu_weight=self._resource_request_value("cpu", auto_mode=ResourceMode.REQUEST),
+                cpu_quota=self._resource_limit_value("cpu", auto_mode=ResourceMode.REQUEST),
+            ),
+        )
+
+    @override
+    async def start(self, force_build: bool) -> None:
+        private_directory(self._scratch)
+        for mount in self._host_mounts:
+            Path(mount["source"]).mkdir(parents=True, exist_ok=True)
+        for note in self.fidelity_notes:
+            self.logger.info(note)
+        self._sandbox = await Sandbox.start(self._spec())
+        try:
+            await build.carry_out(self._plan, Context(self.environment_dir), self._sandbox)
+        except (build.BuildFailed, InvalidTask) as error:
+            raise SandboxBuildFailedError(str(error)) from error
+        await self._make_workdir()
+        await self._upload_environment_dir_after_start()
+        await self.ensure_dirs(self._mount_targets(writable_only=True))
+
+    async def _make_workdir(self) -> None:
+        if workdir := self.task_env_config.workdir:
+            await self.exec('mkdir -p -- "$WORKDIR"', cwd="/", env={"WORKDIR": workdir}, user="root")
+
+    @override
+    async def stop(self, delete: bool) -> None:
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox:
+            await sandbox.stop()
+
+    def _running(self) -> Sandbox:
+        if self._sandbox is None:
+            raise RuntimeError("The local sandbox is not running.")
+        return self._sandbox
+
+    @override
+    async def exec(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: int | None = None,
+        user: str | int | None = None,
+    ) -> ExecResult:
+        sandbox = self._running()
+        wanted = self._resolve_user(user)
+        account = await users.resolve(sandbox, self._plan.user if wanted is None else wanted)
+        environment = (
+            {"HOME": account.home, "HOSTNAME": self._name[:63]} | self._plan.env | (self._merge_env(env) or {})
+        )
+        order = Command(
+            argv=(host.shell(), "-c", command),
+            env=environment,
+            cwd=cwd or self.task_env_config.workdir or self._plan.workdir,
+            user=account,
+        )
+        try:
+            outcome = await sandbox.run(order, timeout=timeout_sec, on_line=self._output_callback())
+        except TimeoutError as error:
+            raise RuntimeError(f"Command timed out after {timeout_sec} seconds") from error
+        except CommandFailed as error:
+            if sandbox.ended:
+                raise
+            return ExecResult(stdout="", stderr=f"{order.cwd}: {error}\n", return_code=_MISSING_PROGRAM)
+        return ExecResult(
+            stdout=outcome.stdout.decode(errors="replace"),
+            stderr=outcome.stderr.decode(errors="replace"),
+            return_code=outcome.code if outcome.code >= 0 else 128 - outcome.code,
+        )
+
+    @override
+    async def upload_file(self, source_path: Path | str, target_path: str) -> None:
+        await transfer.put_file(self._running(), Path(source_path), self._absolute(target_path))
+
+    @override
+    async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
+        await transfer.put_directory(self._running(), Path(source_dir), self._absolute(target_dir))
+
+    @override
+    async def download_file(self, source_path: str, target_path: Path | str) -> None:
+        await transfer.get_file(self._running(), self._absolute(source_path), Path(target_path))
+
+    @override
+    async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
+        await self._download(source_dir, target_dir)
+
+    @override
+    async def download_dir_with_exclusions(
+        self, *, source_dir: str, target_dir: Path | str, exclude: list[str]
+    ) -> None:
+        await self._download(source_dir, target_dir, exclude=tuple(exclude))
+
+    @override
+    async def download_dir_filtered(
+        self,
+        *,
+        source_dir: str,
+        target_dir: Path | str,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        protect: Sequence[str] | None = None,
+    ) -> None:
+        def wanted(name: str) -> bool:
+            return name in (protect or ()) or bool(filter_paths_by_patterns([name], include=include, exclude=exclude))
+
+        await self._download(source_dir, target_dir, wanted=wanted)
+
+    async def _download(
+        self,
+        source: str,
+        target: Path | str,
+        *,
+        exclude: tuple[str, ...] = (),
+        wanted: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        result: Extracted = await transfer.get_directory(
+            self._running(), self._absolute(source), Path(target), exclude=exclude, wanted=wanted
+        )
+        for name in result.left_out:
+            self.logger.warning("Not downloaded from %s: %s (a special file, or a link that leads out)", source, name)
+
+    def _absolute(self, path: str) -> str:
+        return str(Path(self.task_env_config.workdir or self._plan.workdir, path))

@@ -1,0 +1,192 @@
+"""Tar streams across the border of a sandbox. What comes out was written by an adversary; what goes in was not.
+
+``extract`` does not use ``tarfile``'s own extraction: it opens every component relative to its parent, never follows a
+link, and writes neither devices nor foreign owners nor set-uid bits.
+"""
+
+import contextlib
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO
+
+from oddish.errors import InvalidInput, TooLarge
+
+_CHUNK = 1024 * 1024
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one download may bring to this machine."""
+
+    total_bytes: int = 4 * 1024**3
+    entries: int = 200_000
+
+
+@dataclass(slots=True)
+class Extracted:
+    """Names of what was left out: special files, and links that lead out of the target."""
+
+    entries: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+
+class _Metered(io.RawIOBase):
+    """Counts what is read, so that a stream without end has one."""
+
+    def __init__(self, source: BinaryIO, bounds: Bounds) -> None:
+        self._source = source
+        self._left = bounds.total_bytes
+        self._bounds = bounds
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._source.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise TooLarge(f"What the sandbox sends is larger than {self._bounds.total_bytes} bytes.")
+        return data
+
+
+def pack(source: Path, sink: BinaryIO) -> None:
+    """Write the content of the directory ``source``, owned by root, symbolic links as links."""
+
+    def owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0
+        member.uname = member.gname = "root"
+        return member
+
+    with tarfile.open(fileobj=sink, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        archive.add(source, arcname=".", filter=owned_by_root)
+
+
+def copy_bounded(source: BinaryIO, sink: BinaryIO, bounds: Bounds) -> None:
+    metered = _Metered(source, bounds)
+    while data := metered.read(_CHUNK):
+        sink.write(data)
+
+
+def extract(
+    source: BinaryIO, target: Path, bounds: Bounds, *, wanted: Callable[[str], bool] = lambda _: True
+) -> Extracted:
+    """Unpack into the directory ``target``; files that exist are replaced.
+
+    ``wanted`` is asked for each file and link by its relative name. Raises ``InvalidInput`` for a name that leads out
+    of the target or is no archive, ``TooLarge`` above ``bounds``.
+    """
+    result = Extracted()
+    target.mkdir(parents=True, exist_ok=True)
+    root = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with tarfile.open(fileobj=_Metered(source, bounds), mode="r|") as archive:
+            for member in archive:
+                result.entries += 1
+                if result.entries > bounds.entries:
+                    raise TooLarge(f"The sandbox sends more than {bounds.entries} files.")
+                _extract_member(archive, member, root, result, wanted)
+    except tarfile.TarError as error:
+        raise InvalidInput(f"The sandbox sent no valid archive: {error}.") from error
+    finally:
+        os.close(root)
+    return result
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise InvalidInput(f"The sandbox sent an archive with the entry {name!r}, which leads out of its target.")
+    return path.parts
+
+
+def _extract_member(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, root: int, result: Extracted, wanted: Callable[[str], bool]
+) -> None:
+    parts = _parts(member.name)
+    if member.isdir():
+        os.close(_folder(root, parts))
+        return
+    name = "/".join(parts)
+    if not parts or not wanted(name):
+        return
+    parent = _folder(root, parts[:-1])
+    try:
+        if member.isreg():
+            content = archive.extractfile(member)
+            if content is not None:
+                _write(parent, parts[-1], content, member.mode)
+        elif member.issym() and stays_inside(parts, member.linkname):
+            _clear(parent, parts[-1])
+            os.symlink(member.linkname, parts[-1], dir_fd=parent)
+        elif member.islnk() and wanted("/".join(_parts(member.linkname))):
+            _link(root, _parts(member.linkname), parent, parts[-1])
+        else:
+            result.left_out.append(name)
+    finally:
+        os.close(parent)
+
+
+def stays_inside(parts: tuple[str, ...], link: str) -> bool:
+    """Whether a link at ``parts`` leads to somewhere below the root, whatever other such links it passes.
+
+    ``..`` is allowed at its beginning only, where it climbs real directories; behind a name it could climb from
+    wherever another link had led.
+    """
+    path = PurePosixPath(link)
+    climbs = 0
+    for part in path.parts:
+        if part != "..":
+            break
+        climbs += 1
+    return bool(path.parts) and not path.is_absolute() and climbs < len(parts) and ".." not in path.parts[climbs:]
+
+
+def _folder(root: int, parts: tuple[str, ...]) -> int:
+    """Open the directory at ``parts``, making what is missing and replacing links and files in the way."""
+    current = os.dup(root)
+    try:
+        for part in parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, 0o755, dir_fd=current)
+            try:
+                following = os.open(part, _FOLDER, dir_fd=current)
+            except NotADirectoryError:
+                os.unlink(part, dir_fd=current)
+                os.mkdir(part, 0o755, dir_fd=current)
+                following = os.open(part, _FOLDER, dir_fd=current)
+            os.close(current)
+            current = following
+    except BaseException:
+        os.close(current)
+        raise
+    return current
+
+
+def _clear(parent: int, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=parent)
+
+
+def _write(parent: int, name: str, content: IO[bytes], mode: int) -> None:
+    _clear(parent, name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=parent), "wb") as file:
+        while data := content.read(_CHUNK):
+            file.write(data)
+        os.fchmod(file.fileno(), 0o600 | mode & 0o755)
+
+
+def _link(root: int, source: tuple[str, ...], parent: int, name: str) -> None:
+    folder = _folder(root, source[:-1])
+    try:
+        if not stat.S_ISREG(os.stat(source[-1], dir_fd=folder, follow_symlinks=False).st_mode):
+            raise InvalidInput(f"The sandbox sent a hard link {name!r} to something that is no file.")
+        _clear(parent, name)
+        os.link(source[-1], name, src_dir_fd=folder, dst_dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError as error:
+        raise InvalidInput(f"The sandbox sent a hard link {name!r} to a file that it did not send.") from error
+    finally:
+        os.close(folder)

@@ -1,0 +1,149 @@
+"""Carrying out a plan in a running sandbox."""
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+from oddish.sandbox import host, transfer, users
+from oddish.sandbox.context import Context, Source
+from oddish.sandbox.plan import Copy, MakeDirectory, Plan, Run
+from oddish.sandbox.sandbox import CommandFailed, OutputLine, Sandbox
+from oddish.sandbox.spec import PATH, Command
+
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_TAIL_CHARACTERS = 4000
+_UNPRIVILEGED = (
+    " The system is read-only in a sandbox that an ordinary user starts: run the worker as root or use docker."
+)
+
+
+class BuildFailed(RuntimeError):
+    """A step of the Dockerfile ended with an error; the message has its line and the end of its output."""
+
+
+async def carry_out(
+    plan: Plan,
+    context: Context,
+    sandbox: Sandbox,
+    on_line: OutputLine | None = None,
+) -> None:
+    """Raises ``BuildFailed``."""
+    for step in plan.steps:
+        match step:
+            case MakeDirectory():
+                await _shell(sandbox, step.line, 'mkdir -p -- "$1"', step.path)
+            case Run():
+                await _run(sandbox, step, on_line)
+            case Copy():
+                await _copy(sandbox, step, context)
+
+
+async def _run(
+    sandbox: Sandbox,
+    step: Run,
+    on_line: OutputLine | None,
+) -> None:
+    user = await users.resolve(sandbox, step.user)
+    environment = dict(step.env)
+    if step.user != "root":
+        environment["HOME"] = user.home
+    argv = step.argv
+    if not argv[0].startswith("/"):
+        argv = ("/usr/bin/env", "--", *argv)
+    try:
+        outcome = await sandbox.run(Command(argv, environment, step.cwd, user), on_line=on_line)
+    except CommandFailed as error:
+        raise BuildFailed(f"Dockerfile line {step.line}: {error}") from error
+    if outcome.code != 0:
+        output = (outcome.stdout + outcome.stderr).decode(errors="replace").strip()[-_TAIL_CHARACTERS:]
+        hint = _UNPRIVILEGED if "Read-only file system" in output and not host.privileged() else ""
+        raise BuildFailed(f"Dockerfile line {step.line}: RUN ended with code {outcome.code}.{hint}\n{output}")
+
+
+async def _shell(sandbox: Sandbox, line: int, script: str, *arguments: str) -> None:
+    command = Command(("/bin/sh", "-c", script, "sh", *arguments), {"PATH": PATH})
+    outcome = await sandbox.run(command)
+    if outcome.code != 0:
+        message = outcome.stderr.decode(errors="replace").strip()
+        raise BuildFailed(f"Dockerfile line {line}: {message or f'ended with code {outcome.code}'}")
+
+
+async def _copy(sandbox: Sandbox, step: Copy, context: Context) -> None:
+    sources = [source for wanted in step.sources for source in context.sources(wanted, step.line)]
+    to_directory = step.target.endswith("/") or len(sources) + len(step.texts) > 1
+    with tempfile.TemporaryDirectory(prefix="oddish-copy-") as name:
+        staged = Path(name, "staged")
+        staged.mkdir()
+        archives = await asyncio.to_thread(_stage, step, sources, staged, context, to_directory=to_directory)
+        only_file = not to_directory and not archives and not any(source.is_directory for source in sources)
+        try:
+            if only_file:
+                await _put_one(sandbox, staged, step)
+            else:
+                await _put_many(sandbox, staged, archives, step)
+        except transfer.TransferFailed as error:
+            raise BuildFailed(f"Dockerfile line {step.line}: {error}") from error
+
+
+def _stage(step: Copy, sources: list[Source], staged: Path, context: Context, *, to_directory: bool) -> list[Path]:
+    """Lay out under ``staged`` what lands at the target; local archives of an ADD are returned instead."""
+    archives = []
+    for source in sources:
+        if source.is_directory:
+            _stage_directory(source, staged, context)
+        elif step.unpack and source.path.name.endswith(_ARCHIVES) and not source.path.is_symlink():
+            archives.append(source.path)
+        else:
+            shutil.copy2(source.path, staged / source.path.name, follow_symlinks=False)
+    for word, text in step.texts:
+        (staged / word).write_text(text)
+    for path in staged.rglob("*") if step.mode else ():
+        if not path.is_symlink():
+            path.chmod(int(step.mode, 8))
+    return archives
+
+
+def _stage_directory(source: Source, staged: Path, context: Context) -> None:
+    prefix = "" if source.relative == "." else f"{source.relative}/"
+
+    def left_out(directory: str, names: list[str]) -> set[str]:
+        below = Path(directory).relative_to(source.path).as_posix()
+        base = prefix if below == "." else f"{prefix}{below}/"
+        return {name for name in names if context.ignored(f"{base}{name}")}
+
+    shutil.copytree(source.path, staged, symlinks=True, ignore=left_out, dirs_exist_ok=True)
+
+
+async def _put_one(sandbox: Sandbox, staged: Path, step: Copy) -> None:
+    (entry,) = staged.iterdir()
+    target = step.target
+    if await _is_directory(sandbox, target):
+        target = f"{target.rstrip('/')}/{entry.name}"
+    landed = Path(target).name
+    if entry.name != landed:
+        entry = entry.rename(staged / landed)
+    await transfer.put_directory(sandbox, staged, str(Path(target).parent))
+    await _own(sandbox, step, target)
+
+
+async def _put_many(sandbox: Sandbox, staged: Path, archives: list[Path], step: Copy) -> None:
+    names = [f"{step.target.rstrip('/')}/{entry.name}" for entry in staged.iterdir()]
+    await transfer.put_directory(sandbox, staged, step.target)
+    for archive in archives:
+        landing = f"/tmp/.oddish-{archive.name}"
+        await transfer.put_file(sandbox, archive, landing)
+        await _shell(
+            sandbox, step.line, 'mkdir -p -- "$2" && tar -x -f "$1" -C "$2" && rm -f -- "$1"', landing, step.target
+        )
+    await _own(sandbox, step, *names)
+
+
+async def _is_directory(sandbox: Sandbox, path: str) -> bool:
+    outcome = await sandbox.run(Command(("/bin/sh", "-c", 'test -d "$1"', "sh", path), {"PATH": PATH}))
+    return outcome.code == 0
+
+
+async def _own(sandbox: Sandbox, step: Copy, *paths: str) -> None:
+    if step.owner and paths:
+        await _shell(sandbox, step.line, 'owner=$1; shift; chown -R "$owner" -- "$@"', step.owner, *paths)

@@ -1,0 +1,367 @@
+"""The process beside one sandbox: starts it, runs commands in it, and removes it whatever happens.
+
+Runs in a bare interpreter (see ``bootstrap``), so it holds none of its caller's memory, and imports the standard
+library only. It splits in two:
+
+* the **supervisor** keeps its privileges and never looks at anything inside. It starts ``bwrap``, waits, and when its
+  caller closes the lifeline, dies, or the sandbox ends, kills every process, removes the control groups and deletes
+  the sandbox's directory;
+* the **gate** enters the namespaces, gives up its privileges *before* anything inside can influence it, and from then
+  on forks the commands it is asked for. Nothing that a command can replace (its shell, its libraries, its ``/etc``) is
+  ever read by a process that holds more than the command itself.
+"""
+
+import array
+import contextlib
+import errno
+import marshal
+import os
+import select
+import signal
+import socket
+import struct
+
+from oddish.sandbox import privileges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from oddish.sandbox.wire import Order, Report, Request
+
+HEADER = struct.Struct("=I")
+REPLY = struct.Struct("=IBi")
+STARTED, ENDED, FAILED = 1, 2, 3
+"""Kinds of reply. Their values: the command's process id, its wait status, an ``errno``."""
+
+_NAMESPACES = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
+_KILL_ROUNDS = 20
+_REMOVAL_ATTEMPTS = 50
+
+
+def bootstrap(life: int, gate: int) -> list[str]:
+    """Interpreter arguments that run this module on the descriptors ``life`` and ``gate``, without the package's own."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    code = (
+        "import sys, types\n"
+        f"for name, path in (('oddish', {package!r}), ('oddish.sandbox', {package + '/sandbox'!r})):\n"
+        "    module = types.ModuleType(name); module.__path__ = [path]; sys.modules[name] = module\n"
+        "from oddish.sandbox.keeper import main\n"
+        f"main({life}, {gate})"
+    )
+    return ["-I", "-S", "-c", code]
+
+
+def main(life: int, gate: int) -> "NoReturn":
+    with socket.socket(fileno=life) as lifeline, socket.socket(fileno=gate) as door:
+        order: Order = marshal.loads(_receive(lifeline, []) or b"")  # noqa: S302 - written by our own parent
+        supervisor = _Supervisor(order, lifeline)
+        with contextlib.suppress(OSError):
+            try:
+                supervisor.start(door)
+                door.close()
+                supervisor.watch()
+            except OSError as error:
+                supervisor.say({"error": str(error)})
+        supervisor.end()
+    os._exit(0)
+
+
+class _Supervisor:
+    def __init__(self, order: "Order", lifeline: socket.socket) -> None:
+        self.order = order
+        self.lifeline = lifeline
+        self.bwrap = 0
+        self.init = -1
+        self.gate = 0
+        privileges.adopt_orphans()
+        privileges.close_memory()
+
+    def say(self, report: "Report") -> None:
+        with contextlib.suppress(OSError):
+            send(self.lifeline, marshal.dumps(dict(report)))
+
+    def start(self, door: socket.socket) -> None:
+        ready, diagnostics, info = os.pipe(), os.pipe(), os.pipe()
+        self.bwrap = os.fork()
+        if self.bwrap == 0:
+            _in_child(lambda: self._become_bwrap(ready[1], diagnostics[1], info[1]))
+        for _, write in (ready, diagnostics, info):
+            os.close(write)
+        said = os.read(ready[0], 1)
+        if not said:
+            message = os.read(diagnostics[0], 4096).decode(errors="replace").strip()
+            raise OSError(errno.EPERM, message or "bwrap ended without a message")
+        pid = int(os.read(info[0], 4096).partition(b'"child-pid":')[2].partition(b",")[0].strip(b" \n}"))
+        for read, _ in (ready, diagnostics, info):
+            os.close(read)
+        self.init = os.pidfd_open(pid)
+        scoped, scoped_write = os.pipe()
+        self.gate = os.fork()
+        if self.gate == 0:
+            _in_child(lambda: self._become_gate(door, scoped_write))
+        os.close(scoped_write)
+        answer = os.read(scoped, 4096)
+        os.close(scoped)
+        if answer not in (b"0", b"1"):
+            raise OSError(errno.EPERM, answer.decode(errors="replace") or "the gate of the sandbox did not open")
+        self.say({"init": pid, "scoped": answer == b"1"})
+
+    def _join_groups(self) -> None:
+        for group in self.order["groups"]:
+            with open(f"{group}/cgroup.procs", "w") as file:  # noqa: PTH123 - keeps pathlib out of the hot path
+                file.write("0")
+
+    def _become_bwrap(self, ready: int, diagnostics: int, info: int) -> None:
+        self._join_groups()
+        rules, rules_write = os.pipe()
+        os.write(rules_write, self.order["filter"])
+        os.close(rules_write)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(ready, 1)
+        os.dup2(diagnostics, 2)
+        os.set_inheritable(info, True)
+        os.set_inheritable(rules, True)
+        program, *arguments = self.order["bwrap"]
+        os.execve(program, [program, "--info-fd", str(info), "--seccomp", str(rules), *arguments], {})  # noqa: S606
+
+    def _become_gate(self, door: socket.socket, scoped: int) -> None:
+        try:
+            self.lifeline.close()
+            self._join_groups()
+            namespaces = _NAMESPACES
+            if self.order["user_namespace"]:
+                namespaces |= os.CLONE_NEWUSER
+            if self.order["network_namespace"]:
+                namespaces |= os.CLONE_NEWNET
+            os.setns(self.init, namespaces)
+            os.chdir("/")
+            if self.order["user_namespace"]:
+                os.setresgid(0, 0, 0)
+                os.setresuid(0, 0, 0)
+            restricted = privileges.leave_other_domains()
+            privileges.filter_system_calls(self.order["filter"])
+            privileges.keep_only(self.order["capabilities"])
+            privileges.close_memory()
+            privileges.die_with_parent()
+        except OSError as error:
+            os.write(scoped, str(error).encode())
+            return
+        os.write(scoped, b"1" if restricted else b"0")
+        os.close(scoped)
+        _Gate(door, may_set_groups=not self.order["user_namespace"]).serve()
+
+    def watch(self) -> None:
+        """Return when the lifeline closes or either process ends."""
+        poll = select.poll()
+        gate = os.pidfd_open(self.gate)
+        poll.register(self.lifeline, select.POLLIN)
+        poll.register(self.init, select.POLLIN)
+        poll.register(gate, select.POLLIN)
+        poll.poll()
+
+    def end(self) -> None:
+        if self.init >= 0:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self.init, signal.SIGKILL)
+        for pid in (self.bwrap, self.gate):
+            if pid:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+        for group in self.order["groups"]:
+            _remove_group(group)
+        _delete(self.order["directory"])
+
+
+class _Gate:
+    def __init__(self, door: socket.socket, *, may_set_groups: bool) -> None:
+        self.door = door
+        self.may_set_groups = may_set_groups
+        self.commands: dict[int, tuple[int, int, int]] = {}
+        """Request id -> (process id out here, process id in there, pidfd)."""
+        self.poll = select.poll()
+        self.poll.register(door, select.POLLIN)
+
+    def serve(self) -> None:
+        while True:
+            ready = {descriptor for descriptor, _ in self.poll.poll()}
+            for request, (pid, _, descriptor) in list(self.commands.items()):
+                if descriptor in ready:
+                    self._reap(request, pid, descriptor)
+            if self.door.fileno() in ready and not self._handle():
+                return
+
+    def _reply(self, request: int, kind: int, value: int) -> None:
+        self.door.sendall(REPLY.pack(request, kind, value))
+
+    def _reap(self, request: int, pid: int, descriptor: int) -> None:
+        _, status = os.waitpid(pid, 0)
+        self.poll.unregister(descriptor)
+        os.close(descriptor)
+        del self.commands[request]
+        self._reply(request, ENDED, os.waitstatus_to_exitcode(status))
+
+    def _handle(self) -> bool:
+        descriptors: list[int] = []
+        body = _receive(self.door, descriptors)
+        if body is None:
+            return False
+        request: Request = marshal.loads(body)  # noqa: S302 - written by our own parent
+        if request.get("kill"):
+            if command := self.commands.get(request["id"]):
+                _kill_tree(command[0], command[1])
+            return True
+        try:
+            self._start(request, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return True
+
+    def _start(self, request: "Request", descriptors: list[int]) -> None:
+        report, report_write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            _in_child(lambda: self._become_command(request, descriptors, report_write))
+        os.close(report_write)
+        inside = int.from_bytes(os.read(report, 4), "little")
+        failure = os.read(report, 4)
+        os.close(report)
+        if failure:
+            os.waitpid(pid, 0)
+            self._reply(request["id"], FAILED, int.from_bytes(failure, "little"))
+            return
+        descriptor = os.pidfd_open(pid)
+        self.poll.register(descriptor, select.POLLIN)
+        self.commands[request["id"]] = (pid, inside, descriptor)
+        self._reply(request["id"], STARTED, pid)
+
+    def _become_command(self, request: "Request", descriptors: list[int], report: int) -> None:
+        os.write(report, os.getpid().to_bytes(4, "little"))
+        try:
+            os.setsid()
+            for target, descriptor in enumerate(descriptors):
+                os.dup2(descriptor, target)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.umask(0o022)
+            os.chdir(request["cwd"])
+            if self.may_set_groups:
+                os.setgroups(request["groups"])
+            os.setresgid(request["gid"], request["gid"], request["gid"])
+            os.setresuid(request["uid"], request["uid"], request["uid"])
+            os.execve(request["argv"][0], request["argv"], request["env"])  # noqa: S606
+        except OSError as error:
+            os.write(report, (error.errno or errno.EINVAL).to_bytes(4, "little"))
+
+
+def send(connection: socket.socket, body: bytes) -> None:
+    connection.sendall(HEADER.pack(len(body)) + body)
+
+
+def _receive(connection: socket.socket, descriptors: list[int]) -> bytes | None:
+    """One message, or None at the end. Descriptors that came with it are appended to ``descriptors``."""
+    header = b""
+    while len(header) < HEADER.size:
+        data, ancillary, _, _ = connection.recvmsg(
+            HEADER.size - len(header), socket.CMSG_SPACE(3 * 4), socket.MSG_CMSG_CLOEXEC
+        )
+        if not data:
+            return None
+        header += data
+        for _, kind, content in ancillary:
+            if kind == socket.SCM_RIGHTS:
+                received = array.array("i")
+                received.frombytes(content[: len(content) - len(content) % received.itemsize])
+                descriptors.extend(received)
+    (length,) = HEADER.unpack(header)
+    body = bytearray()
+    while len(body) < length:
+        data = connection.recv(length - len(body))
+        if not data:
+            return None
+        body += data
+    return bytes(body)
+
+
+def _in_child(work: "Callable[[], None]") -> "NoReturn":
+    """Run ``work`` in a forked child that must never return into its parent's code."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - nothing may escape into the parent's stack
+        os.write(2, f"{error}\n".encode())
+    os._exit(127)
+
+
+def _kill_tree(pid: int, inside: int) -> None:
+    """SIGKILL for a command, its session and its descendants. ``/proc`` numbers them as the sandbox does."""
+    killed: set[int] = set()
+    for _ in range(_KILL_ROUNDS):
+        victims = _tree(inside) - killed
+        for victim in victims:
+            _kill_inside(victim)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        if not victims:
+            return
+        killed |= victims
+
+
+def _kill_inside(pid: int) -> None:
+    try:
+        descriptor = os.open(f"/proc/{pid}", os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    os.close(descriptor)
+
+
+def _tree(leader: int) -> set[int]:
+    parents: dict[int, int] = {}
+    members = {leader}
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        parents[int(name)] = int(fields[1])
+        if int(fields[3]) == leader:
+            members.add(int(name))
+    grown = True
+    while grown:
+        more = {child for child, parent in parents.items() if parent in members} - members
+        members |= more
+        grown = bool(more)
+    return members
+
+
+def _remove_group(path: str) -> None:
+    for _ in range(_REMOVAL_ATTEMPTS):
+        try:
+            os.rmdir(path)  # noqa: PTH106
+        except FileNotFoundError:
+            return
+        except OSError:
+            select.select([], [], [], 0.01)
+        else:
+            return
+
+
+def _delete(directory: str) -> None:
+    """Delete a tree that its former inhabitants may have made deep or unreadable."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    remove = ["rm", "-rf", "--", directory]
+    for command in (remove, ["chmod", "-R", "u+rwX", "--", directory], remove):
+        pid = os.posix_spawnp(
+            command[0], command, environment, file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
+        )
+        os.waitpid(pid, 0)
+        if not os.path.lexists(directory):
+            return

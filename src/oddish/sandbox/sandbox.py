@@ -1,0 +1,356 @@
+"""A running sandbox: start it, run commands in it, stop it."""
+
+import asyncio
+import contextlib
+import marshal
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Literal, Self
+
+from oddish.errors import Unavailable
+from oddish.sandbox import cgroup, host, keeper, layout, privileges, syscalls
+from oddish.sandbox.capture import Capture, Lines
+from oddish.sandbox.spec import Command, Completed, Spec
+
+if TYPE_CHECKING:
+    from oddish.sandbox.wire import Order, Report, Request
+
+OUTPUT_LIMIT = 16 * 1024 * 1024
+"""Bytes kept of each output stream of one command."""
+_CHUNK = 64 * 1024
+_END_SECONDS = 10.0
+_STREAMS: tuple[Literal["stdout"], Literal["stderr"]] = ("stdout", "stderr")
+
+type Stream = Literal["stdout", "stderr"]
+type OutputLine = Callable[[str, Stream], Awaitable[None]]
+
+
+class CommandFailed(RuntimeError):
+    """A command could not be started: no such program, no such directory, the sandbox is gone."""
+
+
+class Running:
+    """A command that has been started."""
+
+    def __init__(self, sandbox: "Sandbox", number: int) -> None:
+        self._sandbox = sandbox
+        self._number = number
+        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def kill(self) -> None:
+        """SIGKILL for the command, its session and its descendants; returns when it has ended."""
+        if not self.ended.done():
+            with contextlib.suppress(OSError):
+                await self._sandbox.send({"id": self._number, "kill": True}, ())
+            await asyncio.wait([self.ended], timeout=_END_SECONDS)
+
+
+class Sandbox:
+    """One sandbox. Bound to the event loop that started it; stopping twice is harmless."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.init = 0
+        """Process id of the init, as the host numbers it."""
+        self.scoped = False
+        """Whether the host's abstract Unix sockets are out of reach (else only a network namespace keeps them away)."""
+        self._loop = asyncio.get_running_loop()
+        self._life, self._life_end = socket.socketpair()
+        self._door, self._door_end = socket.socketpair()
+        self._keeper: asyncio.subprocess.Process | None = None
+        self._running: dict[int, Running] = {}
+        self._started: dict[int, asyncio.Future[None]] = {}
+        self._sending = asyncio.Lock()
+        self._drains: set[int] = set()
+        self._inbox = bytearray()
+        self._count = 0
+        self._ended = False
+
+    @classmethod
+    async def start(cls, spec: Spec) -> Self:
+        """Raises ``Unavailable`` with the reason when this machine refuses."""
+        host.require_upper(spec.directory.parent)
+        failure: Unavailable | None = None
+        for program in host.bwrap_candidates():
+            sandbox = cls(spec)
+            try:
+                await sandbox._open(program)
+            except Unavailable as error:
+                failure = error
+                await sandbox.stop()
+            except BaseException:
+                await sandbox.stop()
+                raise
+            else:
+                return sandbox
+        raise failure or Unavailable("There is no bwrap program.", fix="Install oddish[worker] or bubblewrap.")
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was stopped, or its init or its keeper died."""
+        return self._ended
+
+    async def _open(self, program: str) -> None:
+        self._keeper = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *keeper.bootstrap(self._life_end.fileno(), self._door_end.fileno()),
+            pass_fds=(self._life_end.fileno(), self._door_end.fileno()),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._life_end.close()
+        self._door_end.close()
+        self._life.setblocking(False)
+        self._door.setblocking(False)
+        order: Order = {
+            "bwrap": [program, *layout.arguments(self.spec)],
+            "filter": syscalls.program(),
+            "groups": [str(group) for group in cgroup.create(self.spec.name, self.spec.limits)],
+            "directory": str(self.spec.directory),
+            "user_namespace": not host.privileged(),
+            "network_namespace": not self.spec.network,
+            "capabilities": privileges.mask(),
+        }
+        body = marshal.dumps(dict(order))
+        await self._loop.sock_sendall(self._life, keeper.HEADER.pack(len(body)) + body)
+        report = await self._report()
+        if "error" in report:
+            raise Unavailable(f"The local sandbox did not start: {report['error']}.")
+        self.init, self.scoped = report["init"], report["scoped"]
+        self._loop.add_reader(self._door, self._read_replies)
+
+    async def _report(self) -> "Report":
+        header = await self._exactly(keeper.HEADER.size)
+        body = await self._exactly(keeper.HEADER.unpack(header)[0]) if header else b""
+        if not body:
+            return {"error": "its keeper ended without a word"}
+        report: Report = marshal.loads(body)  # noqa: S302 - written by our own keeper
+        return report
+
+    async def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = await self._loop.sock_recv(self._life, size - len(data))
+            if not more:
+                return b""
+            data += more
+        return data
+
+    async def send(self, request: "Request", descriptors: Iterable[int]) -> None:
+        body = marshal.dumps(dict(request))
+        message = keeper.HEADER.pack(len(body)) + body
+        async with self._sending:
+            while True:
+                try:
+                    sent = socket.send_fds(self._door, [message], list(descriptors))
+                    break
+                except BlockingIOError:
+                    await self._writable()
+            await self._loop.sock_sendall(self._door, message[sent:])
+
+    async def _writable(self) -> None:
+        ready = asyncio.Event()
+        self._loop.add_writer(self._door, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            self._loop.remove_writer(self._door)
+
+    def _read_replies(self) -> None:
+        try:
+            data = self._door.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._door)
+            self._fail_all()
+            return
+        self._inbox += data
+        size = keeper.REPLY.size
+        while len(self._inbox) >= size:
+            number, kind, value = keeper.REPLY.unpack(self._inbox[:size])
+            del self._inbox[:size]
+            self._dispatch(number, kind, value)
+
+    def _dispatch(self, number: int, kind: int, value: int) -> None:
+        if kind == keeper.ENDED:
+            running = self._running.pop(number, None)
+            if running and not running.ended.done():
+                running.ended.set_result(value)
+            return
+        started = self._started.pop(number, None)
+        if started is None or started.done():
+            return
+        if kind == keeper.STARTED:
+            started.set_result(None)
+        else:
+            self._running.pop(number, None)
+            started.set_exception(CommandFailed(os.strerror(value)))
+
+    def _fail_all(self) -> None:
+        self._ended = True
+        for started in self._started.values():
+            if not started.done():
+                started.set_exception(CommandFailed("The sandbox has ended."))
+        for running in self._running.values():
+            if not running.ended.done():
+                running.ended.set_exception(CommandFailed("The sandbox has ended."))
+                running.ended.exception()
+        self._started.clear()
+        self._running.clear()
+
+    async def spawn(self, command: Command, stdin: int, stdout: int, stderr: int) -> Running:
+        """Start ``command`` on three open descriptors, which stay the caller's. Raises ``CommandFailed``."""
+        if self._ended or not self.init:
+            raise CommandFailed("The sandbox is not running.")
+        self._count += 1
+        number = self._count
+        running = Running(self, number)
+        started: asyncio.Future[None] = self._loop.create_future()
+        self._running[number], self._started[number] = running, started
+        try:
+            await self.send(
+                {
+                    "id": number,
+                    "argv": list(command.argv),
+                    "env": dict(command.env),
+                    "cwd": command.cwd,
+                    "uid": command.user.uid,
+                    "gid": command.user.gid,
+                    "groups": list(command.user.groups),
+                },
+                (stdin, stdout, stderr),
+            )
+            await started
+        except OSError as error:
+            raise CommandFailed("The sandbox has ended.") from error
+        except asyncio.CancelledError:
+            await asyncio.shield(running.kill())
+            raise
+        return running
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the command's own limit; what it started is killed inside
+        on_line: OutputLine | None = None,
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> Completed:
+        """Run to the end. What the command leaves in the background lives on.
+
+        Raises ``TimeoutError`` after ``timeout`` seconds and ``CommandFailed``; on these and on cancellation the
+        command's processes are killed.
+        """
+        outputs = [os.pipe(), os.pipe()]
+        stdin = os.open(os.devnull, os.O_RDONLY)
+        try:
+            running = await self.spawn(command, stdin, outputs[0][1], outputs[1][1])
+        except BaseException:
+            for read, _ in outputs:
+                os.close(read)
+            raise
+        finally:
+            os.close(stdin)
+            for _, write in outputs:
+                os.close(write)
+        captures = [Capture(output_limit), Capture(output_limit)]
+        pumps = [
+            asyncio.create_task(self._pump(read, running, capture, name, on_line))
+            for (read, _), capture, name in zip(outputs, captures, _STREAMS, strict=True)
+        ]
+        try:
+            async with asyncio.timeout(timeout):
+                code = await asyncio.shield(running.ended)
+                await asyncio.gather(*pumps)
+        except BaseException:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.shield(running.kill())
+            await asyncio.gather(*pumps, return_exceptions=True)
+            raise
+        return Completed(code, captures[0].value(), captures[1].value())
+
+    async def _pump(
+        self,
+        descriptor: int,
+        running: Running,
+        capture: Capture,
+        name: Stream,
+        on_line: OutputLine | None,
+    ) -> None:
+        """Read until the end of the stream, or until the command has ended and nothing more is waiting."""
+        os.set_blocking(descriptor, False)
+        lines = Lines()
+        at_end = False
+        try:
+            while not at_end:
+                ended = running.ended.done()
+                try:
+                    data = os.read(descriptor, _CHUNK)
+                except BlockingIOError:
+                    if ended:
+                        break
+                    await self._readable(descriptor, running)
+                    continue
+                at_end = not data
+                capture.feed(data)
+                if on_line:
+                    for line in lines.feed(data):
+                        await on_line(line.decode(errors="replace"), name)
+            if on_line:
+                for line in lines.close():
+                    await on_line(line.decode(errors="replace"), name)
+        finally:
+            if at_end:
+                os.close(descriptor)
+            else:
+                self._drain(descriptor)
+
+    async def _readable(self, descriptor: int, running: Running) -> None:
+        ready = asyncio.Event()
+
+        def wake(_: object = None) -> None:
+            ready.set()
+
+        self._loop.add_reader(descriptor, wake)
+        running.ended.add_done_callback(wake)
+        try:
+            await ready.wait()
+        finally:
+            self._loop.remove_reader(descriptor)
+            running.ended.remove_done_callback(wake)
+
+    def _drain(self, descriptor: int) -> None:
+        """Keep reading what a background process still writes, so that it neither blocks nor dies of a closed pipe."""
+        self._drains.add(descriptor)
+
+        def discard() -> None:
+            with contextlib.suppress(BlockingIOError):
+                if not os.read(descriptor, _CHUNK):
+                    self._close_drain(descriptor)
+
+        self._loop.add_reader(descriptor, discard)
+
+    def _close_drain(self, descriptor: int) -> None:
+        self._loop.remove_reader(descriptor)
+        self._drains.discard(descriptor)
+        os.close(descriptor)
+
+    async def stop(self) -> None:
+        """Kill everything and remove every trace; returns when it is gone."""
+        if self._door.fileno() >= 0:
+            self._loop.remove_reader(self._door)
+        for connection in (self._life, self._life_end, self._door, self._door_end):
+            connection.close()
+        self._fail_all()
+        for descriptor in list(self._drains):
+            self._close_drain(descriptor)
+        if self._keeper:
+            await asyncio.shield(self._keeper.wait())

@@ -1,0 +1,41 @@
+"""What a caller and its keeper say to each other: marshalled dictionaries, each after its length."""
+
+from typing import TypedDict
+
+
+class Order(TypedDict):
+    """What the caller sends first, on the lifeline."""
+
+    bwrap: list[str]
+    """Argument list without the descriptors for information and filter."""
+    filter: bytes
+    groups: list[str]
+    """Control group directories made for this sandbox."""
+    directory: str
+    """The sandbox's own directory; deleted at the end."""
+    user_namespace: bool
+    network_namespace: bool
+    capabilities: int
+
+
+class Report(TypedDict, total=False):
+    """What the supervisor answers once: the sandbox is ready, or why it is not."""
+
+    init: int
+    """Process id of the sandbox's init."""
+    scoped: bool
+    """Whether the host's abstract Unix sockets are out of reach."""
+    error: str
+
+
+class Request(TypedDict, total=False):
+    """To the gate: a command to start (with its three descriptors), or to kill."""
+
+    id: int
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str
+    uid: int
+    gid: int
+    groups: list[int]
+    kill: bool
