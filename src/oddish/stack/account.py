@@ -38,19 +38,30 @@ def current() -> Account:
     """Just us; as root a user namespace where we appear as nobody; else a system account that already exists."""
     if os.geteuid() != 0:
         return Account((), os.geteuid(), os.getegid())
-    unshare, setpriv = shutil.which("unshare"), shutil.which("setpriv")
-    for entry in _candidates():
-        if unshare is None:
-            break
-        namespace = (unshare, "--user", f"--map-user={entry.pw_uid}", f"--map-group={entry.pw_gid}")
-        if _works(namespace):
-            return Account(namespace, 0, 0)
-    for entry in _candidates():
-        if setpriv is None:
-            break
+    found = in_namespace() or as_system_account()
+    if found is None:
+        raise Unavailable(
+            "PostgreSQL does not run as root, and here root can neither make a user namespace nor become another user.",
+            fix="Run oddish as an ordinary user, or set ODDISH_DATABASE_URL to a PostgreSQL server.",
+        )
+    return found
+
+
+def in_namespace() -> Account | None:
+    unshare = shutil.which("unshare")
+    for entry in _candidates() if unshare else ():
+        prefix = (str(unshare), "--user", f"--map-user={entry.pw_uid}", f"--map-group={entry.pw_gid}")
+        if _works(prefix):
+            return Account(prefix, 0, 0)
+    return None
+
+
+def as_system_account() -> Account | None:
+    setpriv = shutil.which("setpriv")
+    for entry in _candidates() if setpriv else ():
         # The one capability lets it reach its files inside root's closed home directory.
         prefix = (
-            setpriv,
+            str(setpriv),
             f"--reuid={entry.pw_uid}",
             f"--regid={entry.pw_gid}",
             "--clear-groups",
@@ -60,10 +71,7 @@ def current() -> Account:
         )
         if _works(prefix):
             return Account(prefix, entry.pw_uid, entry.pw_gid)
-    raise Unavailable(
-        "PostgreSQL does not run as root, and here root can neither make a user namespace nor become another account.",
-        fix="Run oddish as an ordinary user, or set ODDISH_DATABASE_URL to a PostgreSQL server.",
-    )
+    return None
 
 
 def _candidates() -> list[pwd.struct_passwd]:

@@ -20,6 +20,7 @@ from oddish.stack.binaries import Binaries
 SUPERUSER = "oddish"
 DATABASE = "oddish"
 PORT = 5432
+_TITLE, _NAME = "postgres: ", "oddish-"
 _FAST, _IMMEDIATE, _KILL = (signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)
 
 
@@ -33,7 +34,7 @@ class Cluster:
     @property
     def name(self) -> str:
         """Shown in the process titles, so that this cluster's processes are recognised after a crash."""
-        return "oddish-" + hashlib.sha256(os.fsencode(self.data)).hexdigest()[:16]
+        return _NAME + hashlib.sha256(os.fsencode(self.data)).hexdigest()[:16]
 
     def create(self) -> None:
         """initdb in a directory beside the final one, which appears by a rename."""
@@ -52,7 +53,7 @@ class Cluster:
         PostgreSQL only asks whether some process has the recorded pid, which a zombie or a stranger also has.
         """
         left = process.end(process.matching(self._is_postmaster), steps=(_FAST, _IMMEDIATE, _KILL))
-        left += process.end(process.matching(self._is_backend), steps=(_IMMEDIATE, _KILL))
+        left += process.end(process.matching(self._is_own_backend), steps=(_IMMEDIATE, _KILL))
         if left:
             raise Unavailable(
                 f"PostgreSQL processes of an earlier run do not end: {', '.join(str(entry.pid) for entry in left)}.",
@@ -90,8 +91,13 @@ class Cluster:
         pairs = pairwise(arguments)
         return ("-D", str(self.data)) in pairs and any(Path(part).name == "postgres" for part in arguments)
 
-    def _is_backend(self, arguments: Sequence[str]) -> bool:
-        return arguments[0].startswith(f"postgres: {self.name}: ")
+    def _is_own_backend(self, arguments: Sequence[str]) -> bool:
+        return arguments[0].startswith(f"{_TITLE}{self.name}: ")
+
+
+def is_backend(arguments: Sequence[str]) -> bool:
+    """Whether a process is a server process of some embedded PostgreSQL, by its title."""
+    return bool(arguments) and arguments[0].startswith(_TITLE + _NAME)
 
 
 def clean_environment() -> dict[str, str]:

@@ -5,7 +5,6 @@ the writers go on at the new end.
 """
 
 import os
-import shutil
 from pathlib import Path
 
 LIMIT = 8 * 1024 * 1024
@@ -27,7 +26,7 @@ def bound(path: Path, limit: int = LIMIT) -> None:
     with path.open("rb+") as source, older.open("wb") as target:
         os.fchmod(target.fileno(), 0o600)
         source.seek(-limit, os.SEEK_END)
-        shutil.copyfileobj(source, target)
+        target.write(source.read(limit))
         source.truncate(0)
 
 

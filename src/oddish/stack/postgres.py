@@ -16,13 +16,14 @@ from urllib.parse import quote
 from oddish.errors import Unavailable
 from oddish.home import private_directory
 from oddish.stack import account, binaries, process
+from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from oddish.stack.postmaster import Postmaster
 from oddish.stack.sockets import socket_directory
 from oddish.stack.upgrade import set_aside, upgrade
 
-_THROWAWAY: Mapping[str, str] = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_THROWAWAY: Mapping[str, str] = {"fsync": "off", "full_page_writes": "off"}
 
 
 class EmbeddedPostgres:
@@ -40,11 +41,13 @@ class EmbeddedPostgres:
         log: Path | None = None,
         durable: bool = True,
         installed: Sequence[Binaries] | None = None,
+        runner: Account | None = None,
     ) -> None:
         self._directory = directory.absolute()
         self._log = log or self._directory / "postgres.log"
         self._settings = {} if durable else _THROWAWAY
         self._installed = installed
+        self._runner = runner
         self._sockets: Path | None = None
         self._postmaster: Postmaster | None = None
         self._lock: int | None = None
@@ -53,17 +56,17 @@ class EmbeddedPostgres:
     def start(self, timeout: float = 300.0) -> None:
         if self.pid is not None:
             return
-        runner = account.current()
+        runner = self._runner or account.current()
         private_directory(self._directory)
         runner.own(self._directory)
         self._sockets = socket_directory(self._directory / "socket", runner)
         available = list(self._installed or binaries.installed())
         cluster = Cluster(self._directory, self._sockets, available[0], runner)
         lock = self._acquire(cluster, available)
-        self._sweep()
-        cluster = self._prepare(cluster, available)
-        self._postmaster = Postmaster(cluster, log=self._log, settings=self._settings, inherited=(lock,))
         try:
+            self._sweep()
+            cluster = self._prepare(cluster, available)
+            self._postmaster = Postmaster(cluster, log=self._log, settings=self._settings, inherited=(lock,))
             self._postmaster.wait_ready(timeout)
         except BaseException:
             self.stop()

@@ -6,7 +6,6 @@ Standard library only: the command line imports it.
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,6 +135,8 @@ def _boot_id() -> str:
 
 
 def _started_by_ps(pid: int) -> str | None:
+    import subprocess
+
     answer = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False, timeout=10
     ).stdout.split(maxsplit=1)

@@ -1,0 +1,30 @@
+"""A port of the loopback address. Standard library only."""
+
+import contextlib
+import socket
+
+HOST = "127.0.0.1"
+PREFERRED = 8780
+_TRIED = 100
+
+
+def free_port(preferred: int = PREFERRED) -> int:
+    """``preferred``, else the next one that nobody listens on, else whichever the kernel offers."""
+    for port in (*range(preferred, min(preferred + _TRIED, 65536)), 0):
+        with contextlib.suppress(OSError), socket.socket() as candidate:
+            candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            candidate.bind((HOST, port))
+            found: int = candidate.getsockname()[1]
+            return found
+    raise OSError(f"no port of {HOST} is free")
+
+
+def healthy(port: int, timeout: float = 1.0) -> bool:
+    """Whether an API server answers ``GET /health`` there with success."""
+    request = f"GET /health HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n"
+    try:
+        with socket.create_connection((HOST, port), timeout) as connection:
+            connection.sendall(request.encode())
+            return connection.makefile("rb").readline(64).split()[1:2] == [b"200"]
+    except OSError:
+        return False

@@ -1,0 +1,86 @@
+"""The programs of a local stack beside PostgreSQL."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddish.stack.layout import Layout
+from oddish.stack.logs import open_log
+from oddish.stack.port import HOST
+
+PYTHON = (sys.executable, "-P")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a service is told."""
+
+    layout: Layout
+    database_url: str
+    port: int
+    token: str
+
+    def environment(self) -> dict[str, str]:
+        return {
+            **server_environment(),
+            "ODDISH_HOME": str(self.layout.home),
+            "ODDISH_DATABASE_URL": self.database_url,
+            "ODDISH_STORAGE_URL": os.environ.get("ODDISH_STORAGE_URL") or self.layout.store.as_uri(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    name: str
+    program: tuple[str, ...]
+    environment: Mapping[str, str]
+    patience: float
+    """Seconds between asking it to end and killing it."""
+
+    def spawn(self, layout: Layout) -> subprocess.Popen[bytes]:
+        """A child in a session of its own, appending to its log, that is asked to end when this process does."""
+        output = open_log(layout.log(self.name))
+        try:
+            return subprocess.Popen(
+                leashed(self.program),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=dict(self.environment),
+                cwd=layout.home,
+                start_new_session=True,
+            )
+        finally:
+            os.close(output)
+
+
+Services = Callable[[Context], Sequence[Service]]
+
+
+def api_and_worker(context: Context) -> Sequence[Service]:
+    common = context.environment()
+    server = {
+        "ODDISH_HOST": HOST,
+        "ODDISH_PORT": str(context.port),
+        "ODDISH_BOOTSTRAP_KEY": context.token,
+        "ODDISH_DEPLOYMENT": "local",
+    }
+    return (
+        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=5.0),
+        Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=15.0),
+    )
+
+
+def leashed(program: Sequence[str]) -> list[str]:
+    leash = str(Path(__file__).with_name("leash.py"))
+    return [sys.executable, "-I", "-S", leash, signal.SIGTERM.name, str(os.getpid()), *program]
+
+
+def server_environment() -> dict[str, str]:
+    """Ours without what addresses another server or another PostgreSQL."""
+    foreign = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
+    return {key: value for key, value in os.environ.items() if key not in foreign and not key.startswith("PG")}

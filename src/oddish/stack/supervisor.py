@@ -1,0 +1,210 @@
+"""The parent of PostgreSQL, the API server and the worker, one per home directory."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from oddish import __version__
+from oddish.db.revision import HEAD
+from oddish.errors import InvalidInput, Unavailable
+from oddish.stack import database, process
+from oddish.stack.family import Family, PostgresMember, ServiceMember
+from oddish.stack.idle import Idleness
+from oddish.stack.layout import Layout
+from oddish.stack.logs import bound
+from oddish.stack.port import HOST, PREFERRED, free_port
+from oddish.stack.postgres import EmbeddedPostgres
+from oddish.stack.service import PYTHON, Context, Services, api_and_worker, leashed
+from oddish.stack.state import Phase, State, read_state
+from oddish.stack.token import create_token
+
+_PR_SET_CHILD_SUBREAPER = 36
+_TICK = 5.0
+_STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+STOP_UNLESS_BUSY = signal.SIGUSR1
+_HANDLED = _STOPS | {signal.SIGCHLD, STOP_UNLESS_BUSY}
+
+
+class AlreadyRunning(Unavailable):
+    """Another supervisor holds the lock of this home directory."""
+
+    code = "already_running"
+
+
+class Supervisor:
+    """``run`` starts the services, keeps them running, and returns when told to stop or idle for long enough."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        services: Services = api_and_worker,
+        now: Callable[[], float] = time.time,
+        report: Callable[[str], None],
+    ) -> None:
+        self._layout = layout
+        self._make_services = services
+        self._report = report
+        self._idleness = Idleness(_idle_seconds(), now, now())
+        self._family = Family(report)
+        self._state = _first_state()
+
+    def run(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+        _adopt_orphans()
+        self._layout.create()
+        with self._only_one():
+            self._end_leftovers()
+            self._publish()
+            try:
+                self._supervise(self._start())
+            finally:
+                self._publish("stopping")
+                self._family.stop()
+                self._layout.state.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _only_one(self) -> Iterator[None]:
+        """Hold the lock; wait for a predecessor that is stopping, refuse beside one that is not."""
+        lock = os.open(self._layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _try_lock(lock):
+                other = read_state(self._layout)
+                if other is None or other.phase != "stopping" or not other.supervisor.alive():
+                    raise AlreadyRunning(
+                        f"A stack for {self._layout.home} is running already.", fix="'oddish down' stops it."
+                    )
+                process.wait_gone([other.supervisor], 0.5)
+            yield
+        finally:
+            os.close(lock)
+
+    def _end_leftovers(self) -> None:
+        """What a killed predecessor's children did not end by themselves; PostgreSQL is left to its own recovery."""
+        before = read_state(self._layout)
+        left = [entry for name, entry in before.services.items() if name != "postgres"] if before else []
+        process.end(left, steps=((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)))
+
+    def _start(self) -> Context:
+        url = os.environ.get("ODDISH_DATABASE_URL")
+        if not url:
+            postgres = EmbeddedPostgres(self._layout.postgres, log=self._layout.log("postgres"))
+            self._family.add(PostgresMember(postgres))
+            url = postgres.url()
+            self._state = replace(self._state, notes=(*self._state.notes, *postgres.notes))
+        context = Context(self._layout, url, self._state.port, create_token(self._layout))
+        _migrate(context)
+        for service in self._make_services(context):
+            self._family.add(ServiceMember(service, self._layout))
+        self._publish("running")
+        for line in (*self._state.notes, f"oddish {__version__} is running at {self._state.url}"):
+            self._report(line)
+        return context
+
+    def _supervise(self, context: Context) -> None:
+        def busy() -> bool:
+            return database.has_unfinished_jobs(context.database_url)
+
+        next_look = time.monotonic() + self._idleness.interval
+        while True:
+            pause = min(_TICK, self._family.wait(), max(0.0, next_look - time.monotonic()) or _TICK)
+            received = signal.sigtimedwait(_HANDLED, pause)
+            number = received.si_signo if received else None
+            if number in _STOPS:
+                return self._report(f"stopping: {signal.Signals(number).name}")
+            if number == STOP_UNLESS_BUSY and not busy():
+                return self._report("stopping: asked to, and no job is unfinished")
+            if self._family.tend():
+                self._publish()
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + self._idleness.interval
+                if self._idleness.over(self._last_request(), busy):
+                    return self._report("stopping: idle")
+            for log in self._layout.logs():
+                bound(log)
+
+    def _last_request(self) -> float:
+        try:
+            return self._layout.activity.stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
+    def _publish(self, phase: Phase | None = None) -> None:
+        names = ", ".join(self._family.troubled)
+        trouble = f"{names} keeps ending; see {self._layout.log('*')}" if names else None
+        services = self._family.processes()
+        self._state = replace(self._state, services=services, trouble=trouble, phase=phase or self._state.phase)
+        self._state.write(self._layout)
+
+
+def _first_state() -> State:
+    me = process.current()
+    preferred = _number("ODDISH_PORT", PREFERRED, int)
+    port = free_port(preferred)
+    return State(
+        pid=me.pid,
+        process_started=me.started,
+        url=f"http://{HOST}:{port}",
+        port=port,
+        version=__version__,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        python=sys.executable,
+        phase="starting",
+        notes=() if port == preferred else (f"Port {preferred} is taken; this stack uses {port}.",),
+    )
+
+
+def _migrate(context: Context) -> None:
+    """Migrations are imported only when the schema is not the one this version expects."""
+    if database.revision(context.database_url) == HEAD:
+        return
+    answer = subprocess.run(
+        leashed((*PYTHON, "-m", "oddish.db", "upgrade")),
+        env=context.environment(),
+        cwd=context.layout.home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode != 0:
+        raise Unavailable(
+            f"The database could not be brought to revision {HEAD}:\n{answer.stdout}{answer.stderr}".rstrip(),
+            fix="Its data are unchanged. If a newer oddish has written them, use that one.",
+        )
+
+
+def _idle_seconds() -> float:
+    return 60.0 * _number("ODDISH_IDLE_MINUTES", 15.0, float)
+
+
+def _number[N: (int, float)](name: str, default: N, kind: Callable[[str], N]) -> N:
+    text = os.environ.get(name)
+    try:
+        value = kind(text) if text else default
+    except ValueError:
+        value = kind("-1")
+    if value < 0:
+        raise InvalidInput(f"{name} is {text!r}, not a number from 0 up.")
+    return value
+
+
+def _adopt_orphans() -> None:
+    """Whatever our children leave behind becomes ours to reap and end, not init's to keep."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

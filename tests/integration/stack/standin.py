@@ -1,0 +1,73 @@
+"""A stack whose API and worker are small real programs: ``python standin.py [api | worker]``.
+
+Without an argument it runs the supervisor over them.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from oddish.stack.__main__ import main
+from oddish.stack.service import Context, Service
+
+STUBBORN = "STANDIN_STUBBORN_WORKER"
+BROKEN = "STANDIN_BROKEN_API"
+
+
+class Health(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def api() -> None:
+    if os.environ.get(BROKEN):
+        sys.exit("the API is broken")
+    ThreadingHTTPServer((os.environ["ODDISH_HOST"], int(os.environ["ODDISH_PORT"])), Health).serve_forever()
+
+
+def worker() -> None:
+    """Two generations of children, which it ends when asked to end, unless it is stubborn."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        grandchild = os.fork()
+        if grandchild == 0:
+            os.setsid()
+        else:
+            os.write(writer, f"{grandchild}\n".encode())
+        while True:
+            signal.pause()
+    below = [child, int(os.read(reader, 100))]
+
+    def end(*_: object) -> None:
+        for pid in below:
+            os.kill(pid, signal.SIGKILL)
+        sys.exit()
+
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if os.environ.get(STUBBORN) else end)
+    while True:
+        signal.pause()
+
+
+def services(context: Context) -> Sequence[Service]:
+    environment = context.environment() | {"ODDISH_HOST": "127.0.0.1", "ODDISH_PORT": str(context.port)}
+    return [
+        Service(name, (sys.executable, __file__, name), environment, patience=0.5 if name == "worker" else 5.0)
+        for name in ("api", "worker")
+    ]
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["api"]:
+            api()
+        case ["worker"]:
+            worker()
+        case arguments:
+            sys.exit(main(arguments, services))

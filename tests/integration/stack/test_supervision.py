@@ -1,0 +1,213 @@
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from oddish.errors import Unavailable
+from oddish.stack import client, process
+from oddish.stack.layout import layout
+from oddish.stack.state import read_state
+
+from .conftest import PROGRAM, Start, belonging_to
+from .standin import BROKEN, STUBBORN
+
+
+def eventually(condition: Callable[[], object], timeout: float = 20.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def services() -> Mapping[str, process.Process]:
+    state = read_state(layout())
+    assert state is not None
+    return state.services
+
+
+def service(name: str) -> process.Process:
+    return services()[name]
+
+
+def kill_and_await_successor(name: str) -> None:
+    victim = service(name)
+    os.kill(victim.pid, signal.SIGKILL)
+    eventually(lambda: services().get(name, victim) != victim)
+
+
+def test_callers_at_the_same_time_end_with_one_stack(home: Path) -> None:
+    program = f"from oddish.stack import client; print(client.ensure(program={PROGRAM!r}).pid)"
+    callers = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = {caller.communicate(timeout=60)[0] for caller in callers}
+    assert len(answers) == 1
+    supervisors = [entry for entry in belonging_to(home) if client.DETACHED in process.command_line(entry.pid)]
+    assert [str(entry.pid) for entry in supervisors] == [answers.pop().strip()]
+
+
+def test_a_stack_that_runs_is_found_and_reused(start: Start) -> None:
+    assert client.find() is None
+    first = start()
+    assert start().pid == first.pid
+    found = client.find(probe=True)
+    assert found is not None
+    assert (found.url, found.notices()) == (first.url, [])
+
+
+def test_stopping_leaves_no_process_and_says_so(start: Start, home: Path) -> None:
+    stack = start()
+    below = process.descendants(stack.pid)
+    assert len(below) > 8
+    assert str(client.stop()) == f"Stopped (process {stack.pid})."
+    assert [entry for entry in below if entry.alive()] == []
+    assert belonging_to(home) == []
+    assert not layout().state.exists()
+    assert str(client.stop()) == "No stack is running."
+
+
+def test_a_worker_that_does_not_end_is_killed_with_its_children(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STUBBORN, "1")
+    below = process.descendants(start().pid)
+    client.stop()
+    assert [entry for entry in below if entry.alive()] == []
+
+
+def test_children_of_a_killed_worker_do_not_outlive_it(start: Start) -> None:
+    start()
+    worker = service("worker").pid
+    eventually(lambda: len(process.descendants(worker)) == 2)
+    below = process.descendants(worker)
+    kill_and_await_successor("worker")
+    assert [entry for entry in below if entry.alive()] == []
+
+
+def test_a_killed_server_comes_back_at_its_address(start: Start) -> None:
+    stack = start()
+    kill_and_await_successor("api")
+    eventually(stack.healthy)
+
+
+def test_a_killed_postgres_comes_back_with_its_data(start: Start, home: Path) -> None:
+    start()
+    address = f"postgresql://oddish@/oddish?host={home / 'postgres' / 'socket'}&port=5432"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS x")
+    kill_and_await_successor("postgres")
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT x FROM kept").fetchall() == [(1,)]
+
+
+def test_a_killed_supervisor_takes_its_children_along_and_is_replaced(start: Start) -> None:
+    first = start()
+    below = process.descendants(first.pid)
+    os.kill(first.pid, signal.SIGKILL)
+    eventually(lambda: client.find() is None)
+    second = start()
+    assert second.pid != first.pid
+    assert [entry for entry in below if entry.alive()] == []
+
+
+def test_down_ends_what_a_killed_supervisor_left(start: Start, home: Path) -> None:
+    first = start()
+    os.kill(service("worker").pid, signal.SIGSTOP)
+    os.kill(first.pid, signal.SIGKILL)
+    client.stop()
+    assert belonging_to(home) == []
+
+
+def test_a_taken_port_means_the_next_one_and_a_note(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        monkeypatch.setenv("ODDISH_PORT", str(taken))
+        stack = start()
+    assert stack.state.port > taken
+    assert stack.state.notes == (f"Port {taken} is taken; this stack uses {stack.state.port}.",)
+
+
+def test_a_state_file_whose_pid_was_reused_is_not_believed(start: Start) -> None:
+    stack = start()
+    client.stop()
+    ours = process.current()
+    stranger = replace(stack.state, pid=ours.pid, services={"worker": replace(ours, started="another boot:1")})
+    stranger.write(layout())
+    assert client.find() is None
+    assert start().pid != ours.pid
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}'])
+def test_a_damaged_state_file_counts_as_none(start: Start, content: str) -> None:
+    layout().state.write_text(content)
+    assert client.find() is None
+    start()
+
+
+def test_the_token_is_made_once_and_private(start: Start) -> None:
+    start()
+    made = client.token()
+    assert made is not None
+    assert layout().token.stat().st_mode & 0o777 == 0o600
+    client.stop()
+    start()
+    assert client.token() == made
+
+
+def test_an_idle_stack_stops_itself(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_IDLE_MINUTES", "0.01")
+    supervisor = start().state.supervisor
+    assert process.wait_gone([supervisor], 20) == []
+    assert "stopping: idle" in layout().log("stack").read_text()
+
+
+def test_an_older_idle_stack_is_replaced(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = start()
+    monkeypatch.setattr(client, "__version__", "999.0")
+    said: list[str] = []
+    second = client.ensure(program=PROGRAM, say=said.append)
+    assert second.pid != first.pid
+    assert said[0] == f"Replacing the idle stack of oddish {first.version} ..."
+
+
+def test_a_newer_stack_is_left_alone_with_a_notice(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = start()
+    monkeypatch.setattr(client, "__version__", "0.0.1")
+    second = start()
+    assert second.pid == first.pid
+    assert "oddish down" in second.notices()[0]
+
+
+def test_a_server_that_keeps_ending_is_an_error_with_its_log(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BROKEN, "1")
+    with pytest.raises(Unavailable, match=r"(?s)api keeps ending.*the API is broken.*oddish down"):
+        start()
+
+
+def test_a_start_that_fails_says_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_IDLE_MINUTES", "soon")
+    with pytest.raises(Unavailable, match="ODDISH_IDLE_MINUTES is 'soon'"):
+        start()
+
+
+def test_a_lock_held_out_of_sight_is_named(home: Path) -> None:
+    with layout().lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(Unavailable, match=r"stack\.lock is held by a process that cannot be seen"):
+            client.ensure(timeout=1.0, program=PROGRAM)
+        eventually(lambda: belonging_to(home) == [])
+
+
+def test_the_service_logs_are_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    start()
+    log = layout().log("worker")
+    with log.open("ab") as target:
+        target.truncate(9 * 1024 * 1024)
+    os.kill(service("api").pid, signal.SIGKILL)
+    eventually(lambda: log.stat().st_size == 0)
+    assert log.with_name("worker.log.1").stat().st_size == 8 * 1024 * 1024
