@@ -22,7 +22,7 @@ from oddish.engine.connection import decode, encode
 from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild, Hello, Kill, Run, Spawn
 
 HELLO_TIMEOUT_SEC = 30.0
-CLOSE_TIMEOUT_SEC = 10.0
+CLOSE_TIMEOUT_SEC = 30.0
 KNOWN_LINES = frozenset({"stage", "log", "done"})
 
 INHERITED = frozenset(

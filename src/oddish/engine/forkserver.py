@@ -27,7 +27,7 @@ from oddish.engine.protocol import Exited, Spawned
 
 type AttemptBody = Callable[[socket.socket], None]
 
-ORPHAN_GRACE_SEC = 3.0
+ORPHAN_GRACE_SEC = 10.0
 """How long what an ended attempt left behind may clean up (the keeper of a sandbox does) before it is killed."""
 
 

@@ -1,0 +1,44 @@
+"""Agents with one property each."""
+
+import sys
+import time
+from typing import Any
+
+from harbor.agents.base import BaseAgent  # type: ignore[import-untyped]
+
+
+class _Agent(BaseAgent):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+
+    @staticmethod
+    def name() -> str:
+        return "plain"
+
+    def version(self) -> str:
+        return "1"
+
+    async def setup(self, environment: Any) -> None: ...
+
+
+class Talking(_Agent):
+    """Writes its environment to its output and to a file."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        await environment.exec("echo first; env | tee /app/env")
+
+
+class Blocking(_Agent):
+    """Holds up the event loop."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        sys.stdout.write("blocking\n")
+        sys.stdout.flush()
+        time.sleep(600)  # noqa: ASYNC251
+
+
+class Raising(_Agent):
+    """Fails in a way nobody has a name for."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        raise LookupError("nothing here")

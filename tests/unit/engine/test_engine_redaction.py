@@ -1,0 +1,86 @@
+"""Secrets out of text and directories."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oddish.engine import redaction
+from oddish.engine.redaction import Redactor, is_secret_name, scrub_directory, secret_values
+
+SECRET = "sk-0123456789"
+
+
+def test_names_and_values() -> None:
+    assert all(map(is_secret_name, ["OPENAI_API_KEY", "my_token", "DB_PASSWORD", "PASSWD", "AUTH"]))
+    assert not any(map(is_secret_name, ["PATH", "OPENAI_BASE_URL", "REGION"]))
+    values = secret_values(
+        {"API_KEY": SECRET, "TOKEN": "short", "URL": "https://example.org"}, {"B_SECRET": "12345678"}
+    )
+    assert values == {SECRET, "12345678"}
+
+
+def test_text() -> None:
+    redactor = Redactor([SECRET, SECRET + "-longer", "tiny"])
+    assert redactor.text(f"a {SECRET} b {SECRET}-longer tiny") == "a [REDACTED] b [REDACTED] tiny"
+    assert Redactor([]).text(SECRET) == SECRET
+
+
+def test_a_secret_inside_a_json_string_is_found() -> None:
+    assert Redactor(['quo"ted\\secret']).text('{"a": "quo\\"ted\\\\secret"}') == '{"a": "[REDACTED]"}'
+
+
+def test_only_text_files_with_a_secret_are_rewritten(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    found = tmp_path / "deep" / "er" / "log.txt"
+    found.write_text(f"key={SECRET}\nö\n")
+    found.chmod(0o640)
+    clean = tmp_path / "clean.txt"
+    clean.write_text("nothing")
+    binary = tmp_path / "image.bin"
+    binary.write_bytes(b"\0" + SECRET.encode())
+    inode = clean.stat().st_ino
+    assert scrub_directory(tmp_path, [SECRET]) == 1
+    assert found.read_text() == "key=[REDACTED]\nö\n"
+    assert found.stat().st_mode & 0o777 == 0o640
+    assert clean.stat().st_ino == inode
+    assert SECRET.encode() in binary.read_bytes()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["clean.txt", "deep", "er", "image.bin", "log.txt"]
+
+
+def test_links_and_pipes_are_left_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text(SECRET)
+    trial = tmp_path / "trial"
+    trial.mkdir()
+    (trial / "link").symlink_to(outside)
+    (trial / "folder").symlink_to(tmp_path)
+    os.link(outside, trial / "hard")
+    os.mkfifo(trial / "pipe")
+    assert scrub_directory(trial, [SECRET]) == 1
+    assert outside.read_text() == SECRET
+    assert (trial / "hard").read_text() == "[REDACTED]"
+
+
+def test_no_secrets_no_work(tmp_path: Path) -> None:
+    assert scrub_directory(tmp_path / "missing", ["short"]) == 0
+
+
+@given(
+    parts=st.lists(st.sampled_from([SECRET, SECRET + "X", SECRET[:-1], "ab", "\n", "sk-"]), max_size=12),
+    chunk=st.integers(1, 40),
+)
+def test_streaming_equals_replacing_at_once(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], chunk: int
+) -> None:
+    directory = tmp_path_factory.mktemp("scrub")
+    file = directory / "log"
+    content = "".join(parts)
+    file.write_text(content)
+    redactor = Redactor([SECRET, SECRET + "X"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redaction, "CHUNK", chunk)
+        redactor.directory(directory)
+    assert file.read_text() == redactor.text(content)
