@@ -1,0 +1,142 @@
+"""Run the rings of tests, which are the directories below tests/, and print one table about them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
+NOTHING_COLLECTED = 5
+
+
+@dataclass
+class Ring:
+    name: str
+    collected: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    broken: bool = False
+    """pytest ended with an error that is not a test's."""
+    absent: str | None = None
+    """Why this machine cannot run it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    required = {name for name in os.environ.get("ODDISH_REQUIRE", "").split(",") if name}
+    available = rings()
+    if unknown := sorted(required - {*available, *ORDER}):
+        print(f"ODDISH_REQUIRE names no ring: {', '.join(unknown)}; there are {', '.join(available)}.")
+        return 2
+    targets, options = select(arguments, available)
+    everything = not targets
+    linted = not everything or subprocess.run([ROOT / "scripts" / "lint"], check=False).returncode == 0
+    for name in (*available, *sorted(required - {*available})) if everything else ():
+        targets.setdefault(name, [f"tests/{name}"])
+    results = [run(name, paths, options) for name, paths in targets.items()]
+    report(results, linted)
+    missing = [ring for ring in results if ring.absent and ring.name in required]
+    for ring in missing:
+        print(f"{ring.name} is required by ODDISH_REQUIRE and cannot run: {ring.absent}")
+    total(results)
+    failed = any(ring.failed or ring.broken for ring in results)
+    return 1 if failed or missing or not linted else 0
+
+
+def rings() -> list[str]:
+    """Directories with tests, in the order of cost."""
+    found = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
+    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def select(arguments: Sequence[str], available: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """Rings with the paths to run in each, from names and paths; everything else is for pytest."""
+    targets: dict[str, list[str]] = {}
+    options = []
+    for argument in arguments:
+        if argument in available:
+            targets[argument] = [f"tests/{argument}"]
+        elif argument.startswith("tests/") and (name := argument.split("/")[1].split("::")[0]) in available:
+            targets.setdefault(name, []).append(argument)
+        else:
+            options.append(argument)
+    return targets, options
+
+
+def run(name: str, paths: Sequence[str], options: Sequence[str]) -> Ring:
+    ring = Ring(name, absent="there are no tests" if name not in rings() else CHECKS.get(name, lambda: None)())
+    print(f"\n=== {name} ===", flush=True)
+    if ring.absent:
+        print(f"NOT RUN: {ring.absent}", flush=True)
+        return ring
+    with tempfile.TemporaryDirectory() as directory:
+        record = Path(directory) / "record.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *paths, *options]
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        if record.exists():
+            count(ring, record)
+    ring.broken = status not in (0, 1, NOTHING_COLLECTED) or (status == 1 and ring.failed == 0)
+    return ring
+
+
+def count(ring: Ring, record: Path) -> None:
+    for case in ET.parse(record).getroot().iter("testcase"):
+        kinds = {child.tag for child in case}
+        ring.collected += 1
+        if kinds & {"failure", "error"}:
+            ring.failed += 1
+        elif "skipped" in kinds:
+            ring.skipped += 1
+        else:
+            ring.passed += 1
+
+
+def report(results: Sequence[Ring], linted: bool) -> None:
+    print(f"\n{'ring':<12} {'collected':>9} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    for ring in results:
+        numbers = f"{ring.collected:>9} {ring.passed:>7} {ring.failed:>7} {ring.skipped:>8}"
+        print(f"{ring.name:<12} {f'NOT RUN: {ring.absent}' if ring.absent else numbers}")
+        if ring.broken:
+            print(f"{ring.name}: pytest itself failed; see above")
+    if not linted:
+        print("lint failed; see above")
+
+
+def total(results: Sequence[Ring]) -> None:
+    passed, failed, skipped = (sum(getattr(ring, kind) for ring in results) for kind in ("passed", "failed", "skipped"))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+
+
+def sandbox() -> str | None:
+    from oddish.sandbox.support import support
+
+    return support().reason
+
+
+def docker() -> str | None:
+    program = shutil.which("docker")
+    if program is None:
+        return "there is no docker program"
+    try:
+        answer = subprocess.run([program, "version"], capture_output=True, text=True, check=False, timeout=20)
+    except subprocess.TimeoutExpired:
+        return "the docker engine does not answer within 20 s"
+    return None if answer.returncode == 0 else f"no docker engine answers: {answer.stderr.strip()}"
+
+
+def browser() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return None if any(shutil.which(name) for name in names) else f"none of {', '.join(names)} is on PATH"
+
+
+CHECKS: dict[str, Callable[[], str | None]] = {"e2e": sandbox, "docker": docker, "browser": browser}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
