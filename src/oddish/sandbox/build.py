@@ -1,8 +1,10 @@
 """Carrying out a plan in a running sandbox."""
 
 import asyncio
+import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from oddish.sandbox import host, transfer, users
@@ -69,25 +71,33 @@ async def _shell(sandbox: Sandbox, line: int, script: str, *arguments: str) -> N
         raise BuildFailed(f"Dockerfile line {line}: {message or f'ended with code {outcome.code}'}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """What a COPY brings: ``names`` lie in ``directory`` as they land; ``archives`` are unpacked there."""
+
+    directory: Path
+    names: tuple[str, ...]
+    archives: tuple[Path, ...]
+    is_file: bool
+    """One file or link whose target may be its new name."""
+
+
 async def _copy(sandbox: Sandbox, step: Copy, context: Context) -> None:
-    sources = [source for wanted in step.sources for source in context.sources(wanted, step.line)]
-    to_directory = step.target.endswith("/") or len(sources) + len(step.texts) > 1
     with tempfile.TemporaryDirectory(prefix="oddish-copy-") as name:
-        staged = Path(name, "staged")
-        staged.mkdir()
-        archives = await asyncio.to_thread(_stage, step, sources, staged, context, to_directory=to_directory)
-        only_file = not to_directory and not archives and not any(source.is_directory for source in sources)
+        staged = await asyncio.to_thread(_stage, step, context, name)
         try:
-            if only_file:
+            if staged.is_file:
                 await _put_one(sandbox, staged, step)
             else:
-                await _put_many(sandbox, staged, archives, step)
+                await _put_many(sandbox, staged, step)
         except transfer.TransferFailed as error:
             raise BuildFailed(f"Dockerfile line {step.line}: {error}") from error
 
 
-def _stage(step: Copy, sources: list[Source], staged: Path, context: Context, *, to_directory: bool) -> list[Path]:
-    """Lay out under ``staged`` what lands at the target; local archives of an ADD are returned instead."""
+def _stage(step: Copy, context: Context, directory: str) -> _Staged:
+    staged = Path(directory, "staged")
+    staged.mkdir()
+    sources = [source for wanted in step.sources for source in context.sources(wanted, step.line)]
     archives = []
     for source in sources:
         if source.is_directory:
@@ -101,7 +111,10 @@ def _stage(step: Copy, sources: list[Source], staged: Path, context: Context, *,
     for path in staged.rglob("*") if step.mode else ():
         if not path.is_symlink():
             path.chmod(int(step.mode, 8))
-    return archives
+    names = tuple(sorted(path.name for path in staged.iterdir()))
+    to_directory = step.target.endswith("/") or len(sources) + len(step.texts) > 1
+    is_file = not (to_directory or archives or any(source.is_directory for source in sources))
+    return _Staged(staged, names, tuple(archives), is_file)
 
 
 def _stage_directory(source: Source, staged: Path, context: Context) -> None:
@@ -115,28 +128,25 @@ def _stage_directory(source: Source, staged: Path, context: Context) -> None:
     shutil.copytree(source.path, staged, symlinks=True, ignore=left_out, dirs_exist_ok=True)
 
 
-async def _put_one(sandbox: Sandbox, staged: Path, step: Copy) -> None:
-    (entry,) = staged.iterdir()
+async def _put_one(sandbox: Sandbox, staged: _Staged, step: Copy) -> None:
+    (name,) = staged.names
     target = step.target
     if await _is_directory(sandbox, target):
-        target = f"{target.rstrip('/')}/{entry.name}"
-    landed = Path(target).name
-    if entry.name != landed:
-        entry = entry.rename(staged / landed)
-    await transfer.put_directory(sandbox, staged, str(Path(target).parent))
+        target = f"{target.rstrip('/')}/{name}"
+    parent, _, landed = target.rpartition("/")
+    await asyncio.to_thread(os.rename, staged.directory / name, staged.directory / landed)
+    await transfer.put_directory(sandbox, staged.directory, parent or "/")
     await _own(sandbox, step, target)
 
 
-async def _put_many(sandbox: Sandbox, staged: Path, archives: list[Path], step: Copy) -> None:
-    names = [f"{step.target.rstrip('/')}/{entry.name}" for entry in staged.iterdir()]
-    await transfer.put_directory(sandbox, staged, step.target)
-    for archive in archives:
-        landing = f"/tmp/.oddish-{archive.name}"
+async def _put_many(sandbox: Sandbox, staged: _Staged, step: Copy) -> None:
+    await transfer.put_directory(sandbox, staged.directory, step.target)
+    for archive in staged.archives:
+        landing = f"/installed-agent/.{archive.name}"
         await transfer.put_file(sandbox, archive, landing)
-        await _shell(
-            sandbox, step.line, 'mkdir -p -- "$2" && tar -x -f "$1" -C "$2" && rm -f -- "$1"', landing, step.target
-        )
-    await _own(sandbox, step, *names)
+        unpack = 'mkdir -p -- "$2" && tar -x -f "$1" -C "$2" && rm -f -- "$1"'
+        await _shell(sandbox, step.line, unpack, landing, step.target)
+    await _own(sandbox, step, *(f"{step.target.rstrip('/')}/{name}" for name in staged.names))
 
 
 async def _is_directory(sandbox: Sandbox, path: str) -> bool:

@@ -89,9 +89,7 @@ class Context:
             self._refuse_link_on_the_way(relative, line)
             path = self.directory / relative
             if not os.path.lexists(path) or (relative != "." and self.ignored(relative)):
-                raise refuse(
-                    line, f"COPY source {wanted!r} does not exist in environment/.", "Add it or correct the name."
-                )
+                raise refuse(line, f"COPY source {wanted!r} does not exist in environment/.", "Correct the name.")
             return [Source(relative, path)]
         rule = pattern(relative)
         depth = relative.count("/")

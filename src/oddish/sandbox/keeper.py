@@ -41,7 +41,7 @@ _REMOVAL_ATTEMPTS = 50
 
 
 def bootstrap(life: int, gate: int) -> list[str]:
-    """Interpreter arguments that run this module on the descriptors ``life`` and ``gate``, without the package's own."""
+    """Interpreter arguments that run this module on the descriptors ``life`` and ``gate``."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     code = (
         "import sys, types\n"

@@ -88,8 +88,7 @@ def arguments(spec: Spec) -> list[str]:
     root.mkdir(mode=0o755)
     if not spec.layers:
         _furnish(root)
-    shown = [path for path in SHOWN if Path(path).is_dir() and not _is_hidden(Path(path), spec)]
-    shown += [f"/{name}" for name in _TOP_LEVEL if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
+    shown = _shown(spec)
     result = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--as-pid-1", "--die-with-parent"]
     result += ["--hostname", spec.name[:63], "--cap-drop", "ALL"]
     if not host.privileged():
@@ -109,6 +108,18 @@ def arguments(spec: Spec) -> list[str]:
 
 _INIT = "echo; exec >/dev/null 2>&1; exec env -i --ignore-signal=CHLD sleep infinity"
 """Ignoring SIGCHLD makes the kernel reap whatever is orphaned; as process 1 it is immune to signals from inside."""
+
+
+def _shown(spec: Spec) -> list[str]:
+    shown = [path for path in SHOWN if Path(path).is_dir() and not _is_hidden(Path(path), spec)]
+    return shown + [
+        f"/{name}" for name in _TOP_LEVEL if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()
+    ]
+
+
+def uppers(spec: Spec) -> list[str]:
+    """Names below ``spec.directory`` that hold what changed in its sandbox."""
+    return ["root", *(upper_name(path) for path in _shown(spec) if host.privileged())]
 
 
 def _furnish(root: Path) -> None:
@@ -155,7 +166,7 @@ def _overlay(path: str, spec: Spec) -> list[str]:
     upper.mkdir()
     work.mkdir()
     _copy_attributes(Path(path), upper)
-    sources = [path, *(str(layer / upper_name(path)) for layer in spec.layers)]
+    sources = [path, *(str(layer / upper_name(path)) for layer in spec.layers if (layer / upper_name(path)).is_dir())]
     if not spec.layers:
         _leave_out_secrets(path, upper)
     lower = [argument for source in sources for argument in ("--overlay-src", source)]

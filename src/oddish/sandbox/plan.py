@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Copy ``sources`` of the build context (patterns) and ``texts`` (name, content) to ``target``, an absolute path."""
+    """Copy ``sources`` (patterns in the build context) and ``texts`` (name, content) to the absolute ``target``."""
 
     line: int
     sources: tuple[str, ...]

@@ -17,13 +17,15 @@ from oddish.sandbox.spec import Command, Completed, Spec
 if TYPE_CHECKING:
     from oddish.sandbox.wire import Order, Report, Request
 
+type Stream = Literal["stdout", "stderr"]
+
 OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
 _CHUNK = 64 * 1024
 _END_SECONDS = 10.0
-_STREAMS: tuple[Literal["stdout"], Literal["stderr"]] = ("stdout", "stderr")
+_KEEPER_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH")
+_STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
-type Stream = Literal["stdout", "stderr"]
 type OutputLine = Callable[[str, Stream], Awaitable[None]]
 
 
@@ -96,6 +98,7 @@ class Sandbox:
         self._keeper = await asyncio.create_subprocess_exec(
             sys.executable,
             *keeper.bootstrap(self._life_end.fileno(), self._door_end.fileno()),
+            env={name: os.environ[name] for name in _KEEPER_ENVIRONMENT if name in os.environ},
             pass_fds=(self._life_end.fileno(), self._door_end.fileno()),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,

@@ -20,7 +20,7 @@ _CLONE_ALLOWED = Path("/proc/sys/kernel/unprivileged_userns_clone")
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """``reason`` says why it is not usable, and the fix; None when it is. ``limits`` are the controllers it can bound."""
+    """``reason`` says why it is unusable and the fix, or is None. ``limits`` are the controllers it can bound."""
 
     reason: str | None
     privileged: bool = False

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from oddish.errors import InvalidInput
 from oddish.sandbox import archive
 from oddish.sandbox.archive import Bounds, Extracted
 from oddish.sandbox.sandbox import Sandbox
@@ -17,6 +16,8 @@ from oddish.sandbox.spec import PATH, ROOT, Command, User
 
 _ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
 _ERROR_BYTES = 4096
+_TAR_PACKED = frozenset({0, 1})
+"""GNU tar says 1 when a file changed while it was read, which is normal beside running processes."""
 _PUT_FILE = """
 target=$1
 if [ -d "$target" ]; then target=${target%/}/$2; fi
@@ -38,7 +39,12 @@ def _script(script: str, *arguments: str, user: User = ROOT) -> Command:
 
 
 async def _stream(
-    sandbox: Sandbox, command: Command, work: Callable[[BinaryIO], Extracted | None], *, inwards: bool
+    sandbox: Sandbox,
+    command: Command,
+    work: Callable[[BinaryIO], Extracted | None],
+    *,
+    inwards: bool,
+    accepted: frozenset[int] = frozenset({0}),
 ) -> Extracted | None:
     """Run ``command`` with one end of a pipe and ``work`` on the other, in a thread."""
     read, write = os.pipe()
@@ -59,7 +65,7 @@ async def _stream(
             code = await asyncio.shield(running.ended)
         finally:
             await asyncio.shield(running.kill())
-        if code != 0:
+        if code not in accepted:
             errors.seek(0)
             message = errors.read(_ERROR_BYTES).decode(errors="replace").strip()
             raise TransferFailed(message or f"The copy ended with code {code}.")
@@ -81,7 +87,8 @@ def _finish(
 
 async def put_file(sandbox: Sandbox, source: Path, target: str, *, user: User = ROOT) -> None:
     """Copy one file with its permissions; a ``target`` that is a directory receives it under its own name."""
-    mode = f"{stat.S_IMODE(source.stat().st_mode) & 0o777:o}"
+    status = await asyncio.to_thread(source.stat)
+    mode = f"{stat.S_IMODE(status.st_mode) & 0o777:o}"
 
     def send(sink: BinaryIO) -> None:
         with source.open("rb") as file:
@@ -93,27 +100,30 @@ async def put_file(sandbox: Sandbox, source: Path, target: str, *, user: User = 
 
 async def put_directory(sandbox: Sandbox, source: Path, target: str) -> None:
     """Copy the content of ``source`` into ``target``, which is made; links stay links."""
-    if not source.is_dir():
-        raise InvalidInput(f"{source} is not a directory.")
     await _stream(sandbox, _script(_PUT_DIRECTORY, target), lambda sink: archive.pack(source, sink), inwards=True)
 
 
 async def get_file(sandbox: Sandbox, source: str, target: Path, bounds: Bounds | None = None) -> None:
     """Copy one regular file out; ``target`` appears complete or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".transfer-")
-    partial = Path(name)
+    partial = await asyncio.to_thread(_partial_file, target)
 
     def receive(stream: BinaryIO) -> None:
-        with os.fdopen(descriptor, "wb") as file:
+        with partial.open("wb") as file:
             archive.copy_bounded(stream, file, bounds or Bounds())
 
     try:
         await _stream(sandbox, _script(_GET_FILE, source), receive, inwards=False)
-        partial.chmod(0o644)
-        partial.replace(target)
+        await asyncio.to_thread(partial.replace, target)
     finally:
-        partial.unlink(missing_ok=True)
+        await asyncio.to_thread(partial.unlink, missing_ok=True)
+
+
+def _partial_file(target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".transfer-")
+    os.fchmod(descriptor, 0o644)
+    os.close(descriptor)
+    return Path(name)
 
 
 async def get_directory(
@@ -127,11 +137,11 @@ async def get_directory(
 ) -> Extracted:
     """Copy the content of a directory out. ``exclude`` are tar's patterns, ``wanted`` is asked for each file's name."""
     options = [f"--exclude={pattern}" for pattern in exclude]
-    tolerant = ["--ignore-failed-read", "--warning=no-file-changed", "--warning=no-file-removed"]
     result = await _stream(
         sandbox,
-        _script(_GET_DIRECTORY, source, *tolerant, *options),
+        _script(_GET_DIRECTORY, source, "--ignore-failed-read", *options),
         lambda stream: archive.extract(stream, target, bounds or Bounds(), wanted=wanted),
         inwards=False,
+        accepted=_TAR_PACKED,
     )
     return result or Extracted()

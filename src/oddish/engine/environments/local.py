@@ -1,10 +1,12 @@
 """Harbor's environment contract on the local sandbox: no container engine, image or registry."""
 
+import asyncio
 import os
 import re
 import secrets
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, override
 
@@ -18,11 +20,12 @@ from pydantic import Field
 
 from oddish.errors import InvalidTask
 from oddish.home import home, private_directory
-from oddish.sandbox import build, dockerfile, host, plan, transfer, users
+from oddish.sandbox import build, dockerfile, host, layers, plan, transfer, users
 from oddish.sandbox.archive import Extracted
 from oddish.sandbox.cgroup import controllers
 from oddish.sandbox.context import Context
-from oddish.sandbox.sandbox import CommandFailed, Sandbox
+from oddish.sandbox.layers import LayerStore
+from oddish.sandbox.sandbox import CommandFailed, Sandbox, Stream
 from oddish.sandbox.spec import Bind, Command, Limits, Spec
 from oddish.sandbox.support import support
 
@@ -42,7 +45,7 @@ class LocalOptions(EnvironmentOptions):
 
 
 class LocalEnvironment(BaseEnvironment):
-    """One task environment in Linux namespaces. For trusted tasks: the kernel and, unless disabled, the network are shared."""
+    """One task environment in Linux namespaces. For trusted tasks: the kernel and mostly the network are shared."""
 
     options_model = LocalOptions
     options: LocalOptions
@@ -94,13 +97,13 @@ class LocalEnvironment(BaseEnvironment):
         require_agent_environment_definition(self.environment_dir, docker_image=self.task_env_config.docker_image)
         if (self.environment_dir / COMPOSE_FILE_NAME).exists():
             raise InvalidTask(
-                f"{self.environment_name}: {COMPOSE_FILE_NAME} needs several containers, which the local sandbox has not.",
+                f"{self.environment_name}: the local sandbox has no services for {COMPOSE_FILE_NAME}.",
                 fix="Use the docker environment for this task.",
             )
         for mount in self._mounts:
             if mount["type"] != "bind":
                 raise InvalidTask(
-                    f"The mount at {mount['target']} is of type {mount['type']!r}; the local sandbox has bind mounts only.",
+                    f"The mount at {mount['target']} is a {mount['type']}; the local sandbox has bind mounts only.",
                     fix="Use type: bind, or the docker environment.",
                 )
         file = self.environment_dir / DOCKERFILE_NAME
@@ -131,18 +134,42 @@ class LocalEnvironment(BaseEnvironment):
     @override
     async def start(self, force_build: bool) -> None:
         private_directory(self._scratch)
-        for mount in self._host_mounts:
-            Path(mount["source"]).mkdir(parents=True, exist_ok=True)
+        for bind in self._spec().binds:
+            await asyncio.to_thread(bind.source.mkdir, parents=True, exist_ok=True)
         for note in self.fidelity_notes:
             self.logger.info(note)
-        self._sandbox = await Sandbox.start(self._spec())
-        try:
-            await build.carry_out(self._plan, Context(self.environment_dir), self._sandbox)
-        except (build.BuildFailed, InvalidTask) as error:
-            raise SandboxBuildFailedError(str(error)) from error
+        if self._plan.has_commands and not force_build:
+            layer = await self._layer()
+            self._sandbox = await Sandbox.start(replace(self._spec(), layers=(layer,)))
+        else:
+            self._sandbox = await Sandbox.start(self._spec())
+            await self._build(self._sandbox)
         await self._make_workdir()
         await self._upload_environment_dir_after_start()
         await self.ensure_dirs(self._mount_targets(writable_only=True))
+
+    async def _layer(self) -> Path:
+        """The layer of this Dockerfile, built by whoever of several trials comes first."""
+        store = LayerStore(self._scratch / "layers")
+        name = await asyncio.to_thread(layers.key, self._plan, self.environment_dir)
+        async with store.building(name):
+            if found := store.find(name):
+                return found
+            builder = await Sandbox.start(replace(self._spec("-build"), binds=()))
+            try:
+                await self._build(builder)
+                return await store.keep(name, builder)
+            finally:
+                await builder.stop()
+
+    async def _build(self, sandbox: Sandbox) -> None:
+        async def record(line: str, _: Stream) -> None:
+            self.logger.debug(line.rstrip())
+
+        try:
+            await build.carry_out(self._plan, Context(self.environment_dir), sandbox, record)
+        except (build.BuildFailed, InvalidTask) as error:
+            raise SandboxBuildFailedError(str(error)) from error
 
     async def _make_workdir(self) -> None:
         if workdir := self.task_env_config.workdir:
