@@ -1,0 +1,1 @@
+"""The HTTP server: routes, who may call them, and how refusals look."""

@@ -1,0 +1,1 @@
+"""Who is calling: organisations, users, keys and what a key may do."""

@@ -1,0 +1,80 @@
+"""``python -m oddish.api``: serve HTTP until told to stop."""
+
+import asyncio
+import signal
+import socket
+import sys
+
+import structlog
+import uvicorn
+from pydantic import ValidationError
+
+from oddish.api import logs
+from oddish.api.app import create_app
+from oddish.api.services import Services
+from oddish.errors import OddishError
+from oddish.settings import Settings
+
+GRACE_SECONDS = 10
+KEEP_ALIVE_SECONDS = 30
+
+log = structlog.get_logger()
+
+
+class AddressTaken(OddishError):
+    """The address to bind belongs to another process, or to no interface of this machine."""
+
+    code = "address_taken"
+
+
+def main() -> int:
+    try:
+        settings = Settings(**{})  # noqa: PIE804 - every setting has a default, which mypy cannot see
+        logs.configure(settings.log_format)
+        asyncio.run(serve(settings))
+    except (OddishError, ValidationError) as error:
+        print(f"oddish server: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+async def serve(settings: Settings) -> None:
+    """Refuses to start with an ``OddishError``; returns after SIGTERM or SIGINT, when open requests are answered."""
+    app = create_app(settings)
+    services = app.state.services
+    assert isinstance(services, Services)  # noqa: S101
+    try:
+        await services.prepare()
+        listener = _listen(settings.host, settings.port)
+    except OddishError:
+        await services.close()
+        raise
+    host, port = listener.getsockname()[:2]
+    log.info("listening", url=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        lifespan="on",
+    )
+    for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
+        signal.signal(ending, lambda *_: None)
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address[:2], family=family, backlog=2048)
+    except OSError as error:
+        raise AddressTaken(
+            f"The server cannot listen on {host} port {port}: {error.strerror or error}.",
+            fix="Set ODDISH_HOST and ODDISH_PORT to an address that is free, or stop what uses this one.",
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""The outermost layer: one log line a request, and an answer whatever happens inside."""
+
+import time
+
+import structlog
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oddish.api.problems import failure
+from oddish.identity.principal import Principal
+
+QUIET = frozenset({"/health"})
+
+log = structlog.get_logger()
+
+
+class AccessLog:
+    """Query strings are never logged: those of signed URLs are credentials."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status: int | None = None
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        except Exception as error:  # noqa: BLE001 - the last line of defence
+            response = failure(error, Request(scope))
+            if status is None:
+                await response(scope, receive, observed)
+        if scope["path"] in QUIET:
+            return
+        principal = scope.get("state", {}).get("principal")
+        log.info(
+            "request",
+            method=scope["method"],
+            path=scope["path"],
+            status=status,
+            ms=round((time.perf_counter() - started) * 1000, 1),
+            key=principal.key_id if isinstance(principal, Principal) else None,
+        )

@@ -1,0 +1,48 @@
+"""The HTTP server as an ASGI application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from oddish import __version__
+from oddish.api import problems, routing
+from oddish.api.access import AccessLog
+from oddish.api.routes import health
+from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
+from oddish.api.services import Services
+from oddish.settings import Settings
+
+ROUTERS = (health.router,)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application for ``settings``. No connection is made before the first request or ``Services.prepare``."""
+    services = Services.of(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await services.close()
+
+    app = FastAPI(
+        title="oddish",
+        version=__version__,
+        description="Agent evaluations in the Harbor task format.",
+        openapi_url=None,
+        lifespan=lifespan,
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(AccessLog),
+            Middleware(HostCheck, allowed=allowed_hosts(settings)),
+            Middleware(OriginCheck, public_url=settings.public_url),
+            Middleware(BodyLimit, limit=settings.max_request_bytes),
+        ],
+    )
+    app.state.services = services
+    problems.install(app)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    routing.check(app.routes)
+    return app

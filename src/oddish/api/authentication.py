@@ -1,0 +1,46 @@
+"""From the headers of a request to the principal it acts for."""
+
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from oddish.api.services import services_of
+from oddish.errors import Forbidden, Unauthenticated
+from oddish.identity.keys import FIX, authenticate
+from oddish.identity.principal import Principal, Scope
+
+
+async def admit(request: Request, needed: Scope) -> None:
+    """Let the request in when its key has the scope; raises ``Unauthenticated`` or ``Forbidden``."""
+    services = services_of(request)
+    async with services.reads.connect() as connection:
+        principal = await authenticate(connection, _key(request))
+    if not principal.scope.includes(needed):
+        raise Forbidden(
+            f"{request.method} {request.url.path} needs a key of scope {needed.value!r}; "
+            f"this one has {principal.scope.value!r}.",
+            fix=f"Use a key of scope {needed.value!r}.",
+        )
+    request.state.principal = principal
+    if services.activity is not None:
+        services.activity.touch()
+
+
+def _key(request: Request) -> str:
+    authorization = request.headers.get("authorization", "")
+    kind, _, credentials = authorization.partition(" ")
+    if kind.lower() == "bearer" and credentials.strip():
+        return credentials.strip()
+    if key := request.headers.get("x-api-key", "").strip():
+        return key
+    raise Unauthenticated("The request carries no API key.", fix=FIX)
+
+
+def principal_of(request: Request) -> Principal:
+    principal = request.state.principal
+    assert isinstance(principal, Principal)  # noqa: S101
+    return principal
+
+
+type PrincipalOf = Annotated[Principal, Depends(principal_of)]

@@ -1,0 +1,42 @@
+"""Routes that let nobody in before the table of scopes does, not even to have a body read."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from oddish.api.authentication import admit
+from oddish.api.scopes import ACCESS, PUBLIC, UnlistedRoute, access
+
+
+class GuardedRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+        needed = access(self.methods or (), self.path)
+        if needed is PUBLIC:
+            return handler
+
+        async def guarded(request: Request) -> Response:
+            await admit(request, needed)
+            return await handler(request)
+
+        return guarded
+
+
+def router() -> APIRouter:
+    return APIRouter(route_class=GuardedRoute)
+
+
+def check(routes: Iterable[BaseRoute]) -> None:
+    """Raises ``UnlistedRoute`` unless these are exactly the routes of the table, each of them guarded."""
+    found: set[tuple[str, str]] = set()
+    for route in routes:
+        if not isinstance(route, GuardedRoute):
+            raise UnlistedRoute(f"{route!r} is not guarded by the table of scopes")
+        found |= {(method, route.path) for method in route.methods or ()}
+    if difference := sorted(found ^ ACCESS.keys()):
+        raise UnlistedRoute(f"the routes and the table of scopes differ in {difference}")

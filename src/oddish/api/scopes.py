@@ -1,0 +1,28 @@
+"""Who may call what: every route and the scope its key needs. A route that is missing here stops the server."""
+
+from collections.abc import Iterable, Mapping
+
+from oddish.identity.principal import Scope
+
+PUBLIC = None
+"""No key: the route shows nothing of anybody, or carries its own authority in a signature."""
+
+type Access = Scope | None
+
+ACCESS: Mapping[tuple[str, str], Access] = {
+    ("GET", "/health"): PUBLIC,
+    ("GET", "/openapi.json"): PUBLIC,
+}
+
+
+class UnlistedRoute(RuntimeError):
+    """A route that the table does not know, or knows without there being one."""
+
+
+def access(methods: Iterable[str], path: str) -> Access:
+    """What a key needs for a route, the same for all its methods."""
+    needed = {ACCESS[method, path] for method in methods if (method, path) in ACCESS}
+    listed = all((method, path) in ACCESS for method in methods)
+    if not listed or len(needed) != 1:
+        raise UnlistedRoute(f"{sorted(methods)} {path} has no single entry in the table of scopes")
+    return needed.pop()

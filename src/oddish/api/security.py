@@ -1,0 +1,138 @@
+"""Checks and headers that apply to every request, whatever its route."""
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oddish.api.problems import problem
+from oddish.api.services import LOOPBACK
+from oddish.settings import Settings
+
+MUTATIONS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+STREAMED = "/store/"
+"""Paths whose bodies are files: they have limits of their own."""
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+
+
+def allowed_hosts(settings: Settings) -> frozenset[str] | None:
+    """The host names a server answers to, or None for any: a name that resolves to the loopback is not trusted."""
+    if settings.host not in LOOPBACK and settings.deployment != "local":
+        return None
+    public = urlsplit(settings.public_url).hostname
+    return LOOPBACK | {public} if public else LOOPBACK
+
+
+class HostCheck:
+    """Refuses names that a page elsewhere could have pointed at this machine."""
+
+    def __init__(self, app: ASGIApp, *, allowed: Iterable[str] | None) -> None:
+        self._app = app
+        self._allowed = None if allowed is None else frozenset(allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._allowed is not None:
+            host = Headers(scope=scope).get("host", "")
+            if _hostname(host) not in self._allowed:
+                response = problem(
+                    421,
+                    "misdirected",
+                    f"This server does not answer for the host {host!r}.",
+                    fix="Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by.",
+                )
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class OriginCheck:
+    """Refuses changes that a page of another origin asks for in its visitor's name."""
+
+    def __init__(self, app: ASGIApp, *, public_url: str) -> None:
+        self._app = app
+        self._public = urlsplit(public_url).netloc.lower()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in MUTATIONS:
+            headers = Headers(scope=scope)
+            origin = headers.get("origin")
+            own = {headers.get("host", "").lower(), self._public}
+            if origin is not None and (urlsplit(origin).netloc.lower() or None) not in own:
+                response = problem(
+                    403,
+                    "foreign_origin",
+                    f"A page of {origin} may not change anything here.",
+                    fix="Send the request from a page of this server, or without a browser.",
+                )
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class SecurityHeaders:
+    """Adds the headers that a route has not set itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+class BodyLimit:
+    """Refuses request bodies above a limit, announced or not, before they are held in memory."""
+
+    def __init__(self, app: ASGIApp, *, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(STREAMED):
+            await self._app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "")
+        if announced.isdecimal() and int(announced) > self._limit:
+            await self._refusal()(scope, receive, send)
+            return
+        received = 0
+
+        async def limited() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._limit:
+                raise HTTPException(413, self._detail)
+            return message
+
+        await self._app(scope, limited, send)
+
+    @property
+    def _detail(self) -> str:
+        return f"The request body is larger than {self._limit} bytes."
+
+    def _refusal(self) -> ASGIApp:
+        return problem(413, "too_large", self._detail, fix="Send less at once; files go to the signed upload URL.")
+
+
+def _hostname(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

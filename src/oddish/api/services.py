@@ -1,0 +1,99 @@
+"""What the routes of one server work with, made once."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+from starlette.requests import Request
+
+from oddish.api.activity import ActivityMark
+from oddish.db.engine import connect
+from oddish.db.revision import HEAD
+from oddish.errors import OddishError, Unavailable
+from oddish.identity.bootstrap import ensure_bootstrap
+from oddish.identity.keys import any_key_exists
+from oddish.keyring import Keyring, load_keyring
+from oddish.settings import Settings
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class UnknownSchema(OddishError):
+    """The database is not at the revision this server was written for."""
+
+    code = "unknown_schema"
+    status = 503
+
+
+class KeyMissing(OddishError):
+    """A server that others could reach, and no key that would keep them out."""
+
+    code = "key_missing"
+
+
+@dataclass(frozen=True)
+class Services:
+    settings: Settings
+    engine: AsyncEngine
+    reads: AsyncEngine
+    """The same connections, each statement a transaction of its own."""
+    keyring: Keyring
+    activity: ActivityMark | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Services":
+        engine = connect(settings.database_url, role="api")
+        secret = settings.secret_key.get_secret_value() if settings.secret_key else None
+        return cls(
+            settings=settings,
+            engine=engine,
+            reads=engine.execution_options(isolation_level="AUTOCOMMIT"),
+            keyring=load_keyring(secret, settings.home),
+            activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
+        )
+
+    async def prepare(self) -> None:
+        """Refuse a database or a binding that cannot be served, and make the bootstrap key."""
+        await self._check_schema()
+        bootstrap = self.settings.bootstrap_key
+        if bootstrap is not None:
+            await ensure_bootstrap(self.engine, bootstrap.get_secret_value())
+        elif self.settings.host not in LOOPBACK:
+            async with self.reads.connect() as connection:
+                if not await any_key_exists(connection):
+                    raise KeyMissing(
+                        f"The server would listen on {self.settings.host}, where others can reach it, without any key.",
+                        fix="Set ODDISH_BOOTSTRAP_KEY to `ok_` and 32 hex digits, or ODDISH_HOST to 127.0.0.1.",
+                    )
+
+    async def _check_schema(self) -> None:
+        try:
+            async with self.reads.connect() as connection:
+                exists = await connection.scalar(text("SELECT to_regclass('alembic_version') IS NOT NULL"))
+                found = await connection.scalar(text("SELECT version_num FROM alembic_version")) if exists else None
+        except SQLAlchemyError as error:
+            raise Unavailable(
+                f"The database does not answer: {error.__cause__ or error}.",
+                fix="Check ODDISH_DATABASE_URL and that PostgreSQL runs.",
+            ) from error
+        if found != HEAD:
+            state = f"at revision {found!r}" if found else "without a schema"
+            raise UnknownSchema(
+                f"The database is {state}, this server needs {HEAD!r}.",
+                fix="Run `python -m oddish.db upgrade` of the same release as the server.",
+            )
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def services_of(request: Request) -> Services:
+    services = request.app.state.services
+    assert isinstance(services, Services)  # noqa: S101
+    return services
+
+
+type ServicesOf = Annotated[Services, Depends(services_of)]
