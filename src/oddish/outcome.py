@@ -109,9 +109,7 @@ MISCONFIGURED = frozenset(
 """What creating a trial raises for a task, agent or environment that would fail the same way every time."""
 
 _DOCKER_BUILD = re.compile(r"Docker compose command failed .*?\bbuild\. Return code", re.DOTALL)
-_RETRY_AFTER = re.compile(
-    r"(?:retry[-_ ]after\W{1,4}|try again in )(\d+(?:\.\d+)?)\s?(ms|s|m|h)?(?!\w)", re.IGNORECASE
-)
+_RETRY_AFTER = re.compile(r"(?:retry[-_ ]after\W{1,4}|try again in )(\d+(?:\.\d+)?)\s?(ms|s|m|h)?(?!\w)", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

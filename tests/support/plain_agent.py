@@ -4,10 +4,10 @@ import sys
 import time
 from typing import Any
 
-from harbor.agents.base import BaseAgent  # type: ignore[import-untyped]
+from harbor.agents.base import BaseAgent
 
 
-class _Agent(BaseAgent):  # type: ignore[misc]
+class _Agent(BaseAgent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
 

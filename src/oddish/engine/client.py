@@ -55,9 +55,12 @@ INHERITED = frozenset(
         "USER",
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
         "XDG_RUNTIME_DIR",
     }
 )
+HIDDEN_DIRECTORY = "ODDISH_HOME"
+"""A path and no secret: the local sandbox needs it to keep the directory out of sight."""
 FIXED = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
@@ -87,10 +90,10 @@ class AttemptLost(EngineError):
 
 def curated_environment(allow: Iterable[str] = (), source: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables a fork server starts with: what programs need to run at all, and those in ``allow`` (for providers'
-    credentials of a deployment). Nothing of ``ODDISH_*``, whatever ``allow`` says."""
+    credentials of a deployment). Nothing of ``ODDISH_*``, whatever ``allow`` says, but the directory to be hidden."""
     names = INHERITED | {name.lower() for name in INHERITED if name.endswith("_PROXY")} | set(allow)
-    inherited = {name: value for name, value in source.items() if name in names and not name.startswith("ODDISH_")}
-    return inherited | FIXED
+    named = {name for name in names if not name.startswith("ODDISH_")} | {HIDDEN_DIRECTORY}
+    return {name: value for name, value in source.items() if name in named} | FIXED
 
 
 class Attempt:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from harbor.environments.factory import EnvironmentFactory  # type: ignore[import-untyped]
-from harbor.models.trial.config import TrialConfig  # type: ignore[import-untyped]
+from harbor.environments.factory import EnvironmentFactory
+from harbor.models.trial.config import TrialConfig
 from pydantic import ValidationError
 
 from oddish.engine.protocol import Run

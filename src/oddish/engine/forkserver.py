@@ -29,6 +29,17 @@ type AttemptBody = Callable[[socket.socket], None]
 
 ORPHAN_GRACE_SEC = 10.0
 """How long what an ended attempt left behind may clean up (the keeper of a sandbox does) before it is killed."""
+USED_BY_MOST_ATTEMPTS = (
+    "concurrent.futures.thread",
+    "dirhash",
+    "harbor.agents.nop",
+    "harbor.agents.oracle",
+    "harbor.trial.multi_step",
+    "harbor.trial.single_step",
+    "harbor.trial.sync_trajectory",
+    "harbor.verifier.verifier",
+    "oddish.engine.environments.local",
+)
 
 
 @dataclass
@@ -220,6 +231,8 @@ def main() -> None:
         from oddish.engine.runner import run_attempt
 
         control.send(hello(probe))
+    for module in USED_BY_MOST_ATTEMPTS:
+        importlib.import_module(module)
     gc.collect()
     gc.freeze()
     ForkServer(control, run_attempt).serve()

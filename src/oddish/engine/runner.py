@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from harbor.trial.hooks import LogEntry, TrialEvent, TrialHookEvent  # type: ignore[import-untyped]
-from harbor.trial.trial import Trial  # type: ignore[import-untyped]
+from harbor.trial.hooks import LogEntry, TrialEvent, TrialHookEvent
+from harbor.trial.trial import Trial
 
 from oddish.engine import process
 from oddish.engine.config import refuse_reserved_variables, trial_config

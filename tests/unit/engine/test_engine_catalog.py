@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from harbor.environments import factory  # type: ignore[import-untyped]
-from harbor.models.environment_type import EnvironmentType  # type: ignore[import-untyped]
+from harbor.environments import factory
+from harbor.models.environment_type import EnvironmentType
 
 from oddish.engine import catalog
 from oddish.engine.catalog import Probe, missing_extras
@@ -61,12 +61,14 @@ def test_the_engine_inherits_what_it_needs_and_no_settings() -> None:
         "PATH": "/bin",
         "https_proxy": "http://proxy",
         "ODDISH_DATABASE_URL": "postgresql://secret",
+        "ODDISH_HOME": "/home/of/oddish",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "E2B_API_KEY": "allowed",
     }
     assert curated_environment({"E2B_API_KEY", "ODDISH_DATABASE_URL"}, source) == {
         "PATH": "/bin",
         "https_proxy": "http://proxy",
+        "ODDISH_HOME": "/home/of/oddish",
         "E2B_API_KEY": "allowed",
         "HARBOR_TELEMETRY": "0",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",

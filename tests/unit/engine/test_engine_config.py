@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harbor.models.environment_type import EnvironmentType  # type: ignore[import-untyped]
-from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TrialConfig, VerifierConfig  # type: ignore[import-untyped]
+from harbor.models.environment_type import EnvironmentType
+from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TrialConfig, VerifierConfig
 
 from oddish.engine.config import (
     LOCAL_ENVIRONMENT,

@@ -1,7 +1,7 @@
 """The verdict under the policy ``harbor``, case by case, and its tables against the installed Harbor's."""
 
 import pytest
-from harbor.models.trial.error_policy import ERROR_POLICIES, UNKNOWN_ERROR_POLICY  # type: ignore[import-untyped]
+from harbor.models.trial.error_policy import ERROR_POLICIES, UNKNOWN_ERROR_POLICY
 
 from oddish.outcome import (
     MISCONFIGURED,
