@@ -45,8 +45,8 @@ class Settings(BaseSettings):
         default_factory=dict, description="JSON map from queue key to its limit."
     )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
-    enabled_environments: list[str] | None = Field(
-        None, description="JSON list of environments that may be used. Default: whatever a worker publishes."
+    offered_environments: list[str] = Field(
+        ["local", "docker"], description="JSON list of environments that workers offer where the machine can run them."
     )
     secret_retention_days: Positive = Field(30, description="Days after which the secrets of a submission are deleted.")
     publication_wait_seconds: Seconds = Field(

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,20 +10,20 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.client import Attempt as Child
+from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.protocol import VERSION, Done, Failure, Run
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
-from oddish.outcome import AttemptFacts, Ending, Outcome, judge
+from oddish.outcome import AttemptFacts, Ending, judge
 from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
 from oddish.settings import Settings
-from oddish.storage import ArtifactStore
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
+from oddish.storage.store import ArtifactStore
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.spec import TrialSpec, load_spec
 from oddish.worker.persistence import insist
@@ -68,6 +67,7 @@ class Execution:
         self.claim = claim
         self._services = services
         self._child: Child | None = None
+        self._prefix = f"trials/{claim.subject_id}/{claim.epoch}-{claim.claim_id.hex[:8]}"
         self._cancelled = asyncio.Event()
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
@@ -89,7 +89,7 @@ class Execution:
                 await insist(services.database, lambda connection: lose(connection, claim))
             except StaleClaim as error:
                 log.warning("outcome refused", error=str(error))
-            except Exception as error:  # noqa: BLE001 - a defect of ours must not leave the job running for ever
+            except Exception as error:
                 log.exception("execution failed", error=str(error))
                 await insist(services.database, lambda connection: lose(connection, claim))
             finally:
@@ -115,7 +115,7 @@ class Execution:
             return spec, Ended("done", Done(type="done", trial_dir=None, cancelled=False, failure=failure), None)
         run = self._request(spec, task_dir, directory)
         try:
-            done = await self._drive(run, model=spec.model is not None)
+            done = await self._drive(run)
         except AttemptCrashed as error:
             log.warning("attempt crashed", error=str(error))
             return spec, Ended("crashed", None, directory / run["trial_name"])
@@ -141,9 +141,9 @@ class Execution:
             scratch=str(self._services.workspace.sandbox),
         )
 
-    async def _drive(self, run: Run, *, model: bool) -> Done:
+    async def _drive(self, run: Run) -> Done:
         await self._services.engine.start()
-        async with self._services.engine.attempt(run, model=model) as child:
+        async with self._services.engine.attempt(run) as child:
             canceller = asyncio.create_task(self._cancel_when_asked(child))
             try:
                 async for line in child:
@@ -178,7 +178,7 @@ class Execution:
         outcome = judge(judged)
         redactor = Redactor(secret_values(spec.env) | {spec.env[name] for name in spec.secret_names} if spec else ())
         manifest = await self._keep(ended.trial_dir, redactor)
-        report = _report(facts, judged, manifest, redactor)
+        report = _report(facts, judged, redactor, manifest, self._prefix)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
@@ -187,19 +187,17 @@ class Execution:
 
     async def _keep(self, trial_dir: Path | None, redactor: Redactor) -> Manifest | None:
         """Store the attempt's files, without the secrets, and then their manifest."""
-        if trial_dir is None or not trial_dir.is_dir():
+        if trial_dir is None or not await asyncio.to_thread(trial_dir.is_dir):
             return None
         await asyncio.to_thread(redactor.directory, trial_dir)
         settings = self._services.settings
-        return await upload_tree(
-            self._services.store,
-            trial_dir,
-            f"trials/{self.claim.subject_id}/{self.claim.epoch}-{self.claim.claim_id.hex[:8]}",
-            TreeLimits(max_bytes=settings.max_artifact_bytes, max_files=settings.max_artifact_files),
-        )
+        limits = TreeLimits(max_bytes=settings.max_artifact_bytes, max_files=settings.max_artifact_files)
+        return await upload_tree(self._services.store, trial_dir, self._prefix, limits)
 
 
-def _report(facts: TrialFacts | None, judged: AttemptFacts, manifest: Manifest | None, redactor: Redactor) -> Report:
+def _report(
+    facts: TrialFacts | None, judged: AttemptFacts, redactor: Redactor, manifest: Manifest | None, prefix: str
+) -> Report:
     deciding = judged.exceptions[0] if judged.exceptions else None
     failure = None
     if deciding is not None:
@@ -216,7 +214,7 @@ def _report(facts: TrialFacts | None, judged: AttemptFacts, manifest: Manifest |
         output_tokens=usage.output_tokens,
         cost_usd=usage.cost_usd,
         has_trajectory=facts.has_trajectory if facts else False,
-        artifact_prefix=manifest.prefix if manifest else None,
+        artifact_prefix=prefix if manifest else None,
         artifact_files=len(manifest.files) if manifest else 0,
         artifact_bytes=sum(entry.size for entry in manifest.files) if manifest else 0,
     )

@@ -48,8 +48,8 @@ class Heartbeat:
         settings: Settings,
         worker_id: str,
         *,
-        on_beat: Callable[[Sequence[Owned]], None],
-        on_fenced: Callable[[str], None],
+        on_beat: Callable[[Sequence[Owned]], object],
+        on_fenced: Callable[[str], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings

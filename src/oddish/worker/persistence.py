@@ -16,8 +16,9 @@ LONGEST_DELAY_SECONDS = 5.0
 async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnection], Awaitable[Result]]) -> Result:
     """Run ``transaction`` until it commits, again when the connection was lost or refused.
 
-    It is tried until the task is cancelled: a worker whose lease cannot be renewed cancels its executions. A commit whose
-    answer was lost is tried again, so the transaction must hold a fence that refuses the second one. Other errors pass.
+    It is tried until the task is cancelled: a worker whose lease cannot be renewed cancels its executions. A commit
+    whose answer was lost is tried again, so the transaction must hold a fence that refuses the second one. Other errors
+    pass.
     """
     delay = FIRST_DELAY_SECONDS
     while True:

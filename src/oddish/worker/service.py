@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Sequence, Set
 
-import psutil
 import psycopg
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,7 +25,7 @@ from oddish.queue.lease import Owned, Publication, Worker, register, retire
 from oddish.queue.reap import reap
 from oddish.queue.schedule import promote
 from oddish.settings import Settings
-from oddish.storage import ArtifactStore
+from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
@@ -48,7 +47,7 @@ class WorkerFenced(Exception):
 
 
 class WorkerService:
-    """One process life of a worker. ``run`` returns after ``stop`` and raises ``WorkerFenced`` when the lease is lost."""
+    """One process life of a worker."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -56,7 +55,7 @@ class WorkerService:
         self._database = connect(settings.database_url, role="worker")
         self._engine = ForkServer()
         self._workspace = Workspace(settings.home, self.id)
-        store = ArtifactStore.from_url(settings.storage_url)
+        store = ArtifactStore.open(settings.storage_url)
         limits = ArchiveLimits(
             max_bytes=settings.max_archive_bytes,
             max_extracted_bytes=settings.max_extracted_bytes,
@@ -80,7 +79,12 @@ class WorkerService:
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
         self._pools: list[str] = []
-        self._memory_mb = psutil.virtual_memory().total // (1024 * 1024)
+        self._memory_mb = _physical_memory_mb()
+
+    @property
+    def engine_pid(self) -> int | None:
+        """Process id of the fork server that was started last."""
+        return self._engine.pid
 
     def stop(self) -> None:
         """Claim nothing more, give back what runs, and return from ``run``."""
@@ -107,7 +111,8 @@ class WorkerService:
             finally:
                 listener.cancel()
                 await self._end_executions()
-                heartbeat.stop()
+                await asyncio.to_thread(heartbeat.stop)
+                await self._retire()
         finally:
             await self._engine.close()
             await asyncio.to_thread(self._workspace.close)
@@ -116,7 +121,8 @@ class WorkerService:
             raise WorkerFenced(self._fenced)
 
     async def _announce(self, hello: Hello) -> None:
-        pools = {name: f"{name}@{hello['engine']}" for name in hello["environments"]}
+        offered = [name for name in hello["environments"] if name in self._settings.offered_environments]
+        pools = {name: f"{name}@{hello['engine']}" for name in offered}
         self._pools = list(pools.values())
         worker = Worker(
             id=self.id,
@@ -141,9 +147,7 @@ class WorkerService:
         ]
         await insist(
             self._database,
-            lambda connection: register(
-                connection, worker, publications, lease_seconds=self._settings.lease_seconds
-            ),
+            lambda connection: register(connection, worker, publications, lease_seconds=self._settings.lease_seconds),
         )
 
     async def _work(self, heartbeat: Heartbeat) -> None:
@@ -252,10 +256,18 @@ class WorkerService:
             for task in late:
                 task.cancel()
             await asyncio.wait([task for _, task in executions])
-        if self._fenced is not None:
-            return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GIVE_BACK_SECONDS):
-                for execution in interrupted:
-                    await execution.give_back()
-                await insist(self._database, lambda connection: retire(connection, self.id))
+        if self._fenced is None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GIVE_BACK_SECONDS):
+                    for execution in interrupted:
+                        await execution.give_back()
+
+    async def _retire(self) -> None:
+        if self._fenced is None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GIVE_BACK_SECONDS):
+                    await insist(self._database, lambda connection: retire(connection, self.id))
+
+
+def _physical_memory_mb() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1024 * 1024)

@@ -1,12 +1,13 @@
 """Task directories on this machine, one per content hash, unpacked once."""
 
 import asyncio
+import errno
 import shutil
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from oddish.storage import ArtifactStore
+from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits, unpack
 
 
@@ -32,10 +33,16 @@ class TaskCache:
         scratch = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=self._directory))
         try:
             archive = scratch / "task.tar.gz"
-            await self._store.get_file(archive_key, archive)
-            fresh = scratch / "task"
-            await asyncio.to_thread(unpack, archive, fresh, self._limits)
-            if not path.is_dir():
-                fresh.rename(path)
+            await self._store.fetch(archive_key, archive)
+            await asyncio.to_thread(self._install, archive, scratch / "task", path)
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+    def _install(self, archive: Path, fresh: Path, path: Path) -> None:
+        unpack(archive, fresh, self._limits)
+        try:
+            fresh.rename(path)
+        except OSError as error:
+            # Another worker of this machine was faster.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise

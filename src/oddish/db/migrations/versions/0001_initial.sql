@@ -361,6 +361,7 @@ BEGIN
     harbor_stage = CASE
       WHEN NEW.state = 'cancelled' THEN 'cancelled'
       WHEN NEW.state = 'running' THEN 'trial_started'
+      WHEN NEW.state IN ('held', 'ready', 'scheduled') THEN NULL
       ELSE harbor_stage END,
     error_message = CASE WHEN NEW.state IN ('failed', 'cancelled') THEN coalesce(NEW.error, error_message) ELSE error_message END
   WHERE id = NEW.subject_id;

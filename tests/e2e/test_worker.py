@@ -1,0 +1,112 @@
+"""A worker turns queued trials into recorded outcomes."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from oddish.storage.manifest import read_manifest
+from support.deployments import Deployment, RunningWorker
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_trial_is_run_stored_and_recorded(deployment: Deployment, examples: Path) -> None:
+    task_id = await deployment.task(examples / "hello-world")
+    trial_id = await deployment.submit(task_id)
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"], trial["attempts"]) == ("success", 1.0, 1)
+    assert trial["rewards"] == {"reward": 1.0}
+    assert trial["started_at"] < trial["finished_at"]
+    assert set(trial["phase_timing"]) == {"environment_setup", "agent_setup", "agent_execution", "verifier"}
+    [attempt] = await deployment.attempts(trial_id)
+    assert (attempt["state"], attempt["status"], attempt["epoch"]) == ("finished", "success", 1)
+    manifest = await read_manifest(deployment.store, attempt["artifact_prefix"])
+    assert {"result.json", "verifier/reward.txt"} <= {file.path for file in manifest.files}
+    assert attempt["artifact_files"] == len(manifest.files)
+
+
+async def test_nothing_done_scores_nothing(deployment: Deployment, examples: Path) -> None:
+    task_id = await deployment.task(examples / "hello-world")
+    trial_id = await deployment.submit(task_id, agent="nop")
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"]) == ("success", 0.0)
+
+
+async def test_many_trials_share_one_unpacked_task(deployment: Deployment, examples: Path) -> None:
+    task_id = await deployment.task(examples / "hello-world")
+    wanted = [await deployment.submit(task_id, index=index) for index in range(6)]
+    async with RunningWorker(deployment.settings):
+        done = await deployment.finished(*wanted)
+    assert [trial["reward"] for trial in done] == [1.0] * 6
+    assert len([path for path in (deployment.settings.home / "work" / "tasks").iterdir() if path.is_dir()]) == 1
+
+
+async def test_a_running_trial_ends_when_cancelled(deployment: Deployment, slow_task: Path) -> None:
+    trial_id = await deployment.submit(await deployment.task(slow_task))
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        await deployment.cancel(trial_id)
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["harbor_stage"]) == ("failed", "cancelled")
+    assert trial["error_message"] == "Cancelled by user"
+    assert [attempt["state"] for attempt in await deployment.attempts(trial_id)] == ["cancelled"]
+
+
+async def test_a_stopping_worker_gives_its_trial_to_the_next(deployment: Deployment, slow_task: Path) -> None:
+    trial_id = await deployment.submit(await deployment.task(slow_task))
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+    assert (await deployment.trial(trial_id))["status"] == "retrying"
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        await deployment.cancel(trial_id)
+        [trial] = await deployment.finished(trial_id)
+    attempts = await deployment.attempts(trial_id)
+    assert [(attempt["epoch"], attempt["state"]) for attempt in attempts] == [(1, "lost"), (2, "cancelled")]
+    assert trial["attempts"] == 1
+
+
+async def test_a_dead_fork_server_costs_no_attempt(deployment: Deployment, slow_task: Path) -> None:
+    trial_id = await deployment.submit(await deployment.task(slow_task))
+    async with RunningWorker(deployment.settings) as service:
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        assert service.engine_pid is not None
+        os.kill(service.engine_pid, signal.SIGKILL)
+        await deployment.until(lambda row: row["status"] == "retrying", trial_id)
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        await deployment.cancel(trial_id)
+        [trial] = await deployment.finished(trial_id)
+    attempts = await deployment.attempts(trial_id)
+    assert [(attempt["epoch"], attempt["state"]) for attempt in attempts] == [(1, "lost"), (2, "cancelled")]
+    assert trial["attempts"] == 1
+
+
+async def test_a_task_that_cannot_be_fetched_fails_by_name(deployment: Deployment, examples: Path) -> None:
+    task_id = await deployment.task(examples / "hello-world")
+    await deployment.store.delete(f"tasks/{task_id}/1.tar.gz")
+    trial_id = await deployment.submit(task_id, max_attempts=1)
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert trial["status"] == "failed"
+    assert f"tasks/{task_id}/1.tar.gz" in trial["error_message"]
+
+
+async def test_secret_values_reach_the_agent_and_nothing_else(deployment: Deployment, leaking_task: Path) -> None:
+    secret = "correct-horse-battery"
+    trial_id = await deployment.submit(await deployment.task(leaking_task), secret_env={"SERVICE_TOKEN": secret})
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0)
+    [attempt] = await deployment.attempts(trial_id)
+    manifest = await read_manifest(deployment.store, attempt["artifact_prefix"])
+    stored = [
+        await deployment.store.get(f"{attempt['artifact_prefix']}/{file.path}", max_bytes=2**20)
+        for file in manifest.files
+    ]
+    assert any(b"[REDACTED]" in content for content in stored)
+    assert not any(secret.encode() in content for content in stored)
+    assert secret not in repr((trial, attempt))

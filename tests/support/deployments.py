@@ -1,0 +1,173 @@
+"""A database and a store with what a submission would have put there, for tests of the worker alone."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import insert, select, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish import ids
+from oddish.db.tables import attempts, experiments, task_versions, tasks, trials
+from oddish.keyring import Keyring
+from oddish.queue.cancel import cancel
+from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
+from oddish.queue.keys import Limits, queue_key
+from oddish.settings import Settings
+from oddish.storage.store import ArtifactStore
+from oddish.tasks.package import content_hash, publish_set, write_archive
+from oddish.worker.service import WorkerService
+
+ORG, USER, EXPERIMENT = "org", "user", "e0000000"
+LIMITS = Limits(default=8, baseline=256, overrides={})
+TERMINAL = frozenset({"success", "failed"})
+
+
+@dataclass
+class Deployment:
+    settings: Settings
+    database: AsyncEngine
+    store: ArtifactStore
+    keyring: Keyring
+    engine_name: str
+
+    async def prepare(self) -> None:
+        async with self.database.begin() as connection:
+            await connection.execute(text("INSERT INTO organisations (id, name) VALUES (:id, :id)"), {"id": ORG})
+            await connection.execute(
+                text("INSERT INTO users (id, org_id, name, role) VALUES (:id, :org, :id, 'admin')"),
+                {"id": USER, "org": ORG},
+            )
+            await connection.execute(
+                insert(experiments).values(id=EXPERIMENT, org_id=ORG, name="tests", created_by=USER)
+            )
+
+    async def task(self, directory: Path) -> str:
+        """Store the task at ``directory`` as version 1 of a new task; its id."""
+        files = publish_set(directory)
+        buffer = io.BytesIO()
+        write_archive(files, buffer)
+        task_id = ids.task_id(directory.name)
+        key = f"tasks/{task_id}/1.tar.gz"
+        await self.store.put(key, buffer.getvalue())
+        async with self.database.begin() as connection:
+            await connection.execute(
+                insert(tasks).values(
+                    id=task_id, org_id=ORG, name=directory.name, created_by=USER, current_version=1, last_version=1
+                )
+            )
+            await connection.execute(
+                insert(task_versions).values(
+                    id=ids.version_id(task_id, 1),
+                    org_id=ORG,
+                    task_id=task_id,
+                    version=1,
+                    content_hash=content_hash(files),
+                    client_hash="",
+                    archive_key=key,
+                    archive_bytes=len(buffer.getvalue()),
+                    definition={},
+                    created_by=USER,
+                )
+            )
+        return task_id
+
+    async def submit(
+        self,
+        task_id: str,
+        *,
+        index: int = 0,
+        agent: str = "oracle",
+        environment: str = "local",
+        max_attempts: int = 3,
+        harbor: dict[str, object] | None = None,
+        secret_env: dict[str, str] | None = None,
+    ) -> str:
+        """Queue one trial; its id."""
+        key = queue_key(agent, None)
+        await prepare_lanes(self.database, [Lane(key.key, USER, key.provider, ORG)], LIMITS)
+        trial_id = ids.trial_id(task_id, index)
+        async with self.database.begin() as connection:
+            secret_id = None
+            if secret_env:
+                secret_id = ids.row_id("secret")
+                await connection.execute(
+                    text(
+                        "INSERT INTO secrets (id, org_id, ciphertext, expires_at)"
+                        " VALUES (:id, :org, :ciphertext, now() + interval '1 day')"
+                    ),
+                    {"id": secret_id, "org": ORG, "ciphertext": self.keyring.encrypt(json.dumps(secret_env).encode())},
+                )
+            await connection.execute(
+                insert(trials).values(
+                    id=trial_id,
+                    org_id=ORG,
+                    task_id=task_id,
+                    task_version_id=ids.version_id(task_id, 1),
+                    task_version=1,
+                    experiment_id=EXPERIMENT,
+                    trial_index=index,
+                    name=trial_id,
+                    agent=agent,
+                    provider=key.provider,
+                    queue_key=key.key,
+                    environment=environment,
+                    agent_config={"env": dict.fromkeys(secret_env or {})},
+                    harbor_config=harbor or {},
+                    unit_hash=b"",
+                    secret_id=secret_id,
+                    created_by=USER,
+                    max_attempts=max_attempts,
+                )
+            )
+            job = NewJob(ORG, "trial", trial_id, f"{environment}@{self.engine_name}", key.key, USER, 0, max_attempts)
+            await enqueue(connection, [job])
+        return trial_id
+
+    async def cancel(self, *trial_ids: str) -> None:
+        async with self.database.begin() as connection:
+            await cancel(connection, kind="trial", subject_ids=trial_ids)
+
+    async def trial(self, trial_id: str) -> dict:
+        async with self.database.connect() as connection:
+            row = (await connection.execute(select(trials).where(trials.c.id == trial_id))).mappings().one()
+            return dict(row)
+
+    async def attempts(self, trial_id: str) -> list[dict]:
+        async with self.database.connect() as connection:
+            rows = await connection.execute(
+                select(attempts).where(attempts.c.trial_id == trial_id).order_by(attempts.c.epoch)
+            )
+            return [dict(row) for row in rows.mappings()]
+
+    async def until(self, condition: Callable[[dict], bool], *trial_ids: str, seconds: float = 60) -> list[dict]:
+        """The trials once ``condition`` is true of each."""
+        async with asyncio.timeout(seconds):
+            while True:
+                rows = [await self.trial(trial_id) for trial_id in trial_ids]
+                if all(condition(row) for row in rows):
+                    return rows
+                await asyncio.sleep(0.05)
+
+    async def finished(self, *trial_ids: str, seconds: float = 60) -> list[dict]:
+        return await self.until(lambda row: row["status"] in TERMINAL, *trial_ids, seconds=seconds)
+
+
+class RunningWorker:
+    """A worker of this process; stops in good order on leaving the context."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.service = WorkerService(settings)
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> WorkerService:
+        self._task = asyncio.create_task(self.service.run())
+        return self.service
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        self.service.stop()
+        await asyncio.wait_for(self._task, 30)
