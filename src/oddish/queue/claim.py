@@ -25,7 +25,7 @@ WITH open AS MATERIALIZED (
          coalesce(k.override_limit, k.deploy_limit) - k.running AS key_room
   FROM queue_lanes l JOIN queue_keys k ON k.key = l.key
   WHERE NOT k.paused AND k.running < coalesce(k.override_limit, k.deploy_limit)
-    AND NOT EXISTS (SELECT FROM queue_caps c WHERE c.name = ANY (l.caps) AND c.running >= c.max_running)
+    AND NOT l.caps && ARRAY(SELECT name FROM queue_caps WHERE running >= max_running)
   ORDER BY load, last_claim, key, lane
 ), heads AS MATERIALIZED (
   SELECT found.*, row_number() OVER turns AS turn, sum(memory_mb) OVER turns AS memory_mb_so_far FROM (
