@@ -97,7 +97,7 @@ def curated_environment(allow: Iterable[str] = (), source: Mapping[str, str] = o
 
 
 class Attempt:
-    """One running attempt. Iterate over it once: its lines end with Done.
+    """One running attempt. Iterate over it, in one go or several: its lines end with Done.
 
     Iteration raises AttemptCrashed when the child ends without Done and AttemptLost when the fork server ends.
     """

@@ -228,10 +228,14 @@ def main() -> None:
     from oddish.engine.catalog import Probe, hello
 
     with Probe() as probe:
+        from oddish.engine.environments import registry
         from oddish.engine.runner import run_attempt
 
-        control.send(hello(probe))
-    for module in USED_BY_MOST_ATTEMPTS:
+        registry.use_our_docker()
+        greeting = hello(probe)
+    control.send(greeting)
+    docker = (registry.DOCKER,) if "docker" in greeting["environments"] else ()
+    for module in (*USED_BY_MOST_ATTEMPTS, *docker):
         importlib.import_module(module)
     gc.collect()
     gc.freeze()

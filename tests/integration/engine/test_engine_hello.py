@@ -6,13 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import psutil
 import pytest
 
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
-from support.engine_kit import MakeRun, MakeTask, until
+from support.engine_kit import SUPPORT, MakeRun, MakeTask, until
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +46,7 @@ async def test_start_and_fork_are_fast(
 ) -> None:
     begun = time.perf_counter()
     async with ForkServer(
-        environ=curated_environment({"PYTHONPATH"}, {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+        environ=curated_environment({"PYTHONPATH"}, {**os.environ, "PYTHONPATH": str(SUPPORT)})
     ) as server:
         hello = time.perf_counter() - begun
         spawned, whole = [], []
