@@ -19,6 +19,11 @@ def say(text: str = "", *, err: bool = False) -> None:
     click.echo(clean(text), err=err)
 
 
+def notice(text: str) -> None:
+    """Something to know that is no result, and therefore not on standard output."""
+    say(text, err=True)
+
+
 def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

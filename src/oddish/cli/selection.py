@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from oddish.cli.text import joined, plural
-from oddish.errors import InvalidInput, OddishError
-from oddish.tasks.definition import discover, load_task
+from oddish.errors import InvalidInput, InvalidTask, OddishError
+from oddish.tasks.definition import load_task
+from oddish.tasks.discovery import discover
 from oddish.tasks.package import publish_set
 
 
@@ -37,19 +38,20 @@ def _filtered(tasks: Sequence[Path], include: Sequence[str], exclude: Sequence[s
 
 
 def _check(tasks: Sequence[Path]) -> None:
-    refusals: list[OddishError] = []
+    refusals: list[tuple[Path, OddishError]] = []
     for task in tasks:
         try:
             load_task(task)
             publish_set(task)
         except OddishError as error:
-            refusals.append(error)
+            refusals.append((task, error))
     if len(refusals) > 1:
         raise InvalidInput(
             f"{len(refusals)} of {plural(len(tasks), 'task')} cannot run; nothing was sent.\n"
-            + "\n".join(f"  {error}" for error in refusals[:10])
+            + "\n".join(f"  {task.name}: {refusal}" for task, refusal in refusals[:10])
             + (f"\n  and {len(refusals) - 10} more" if len(refusals) > 10 else ""),
             fix="Correct them, or leave them out with -x.",
         )
     if refusals:
-        raise refusals[0]
+        task, refusal = refusals[0]
+        raise InvalidTask(f"Task {task.name}: {refusal.message}", fix=refusal.fix)

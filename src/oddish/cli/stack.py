@@ -7,7 +7,8 @@ from typing import NoReturn
 import click
 
 from oddish.cli.group import Command
-from oddish.cli.output import say
+from oddish.cli.output import notice, say
+from oddish.stack import client as stack_client
 
 
 @click.command(cls=Command)
@@ -19,17 +20,16 @@ def up(foreground: bool) -> None:
     """
     if foreground:
         _become("oddish.stack", {})
-    from oddish.stack.find import ensure
-
-    say(f"oddish runs at {ensure().url}. Stop it with: oddish down")
+    stack = stack_client.ensure(say=notice)
+    for line in (*stack.state.notes, *stack.notices()):
+        notice(line)
+    say(f"oddish runs at {stack.url}. Stop it with: oddish down")
 
 
 @click.command(cls=Command)
 def down() -> None:
     """Stop what `oddish up` or another command has started on this machine. Data is kept."""
-    from oddish.stack.find import stop
-
-    say("Stopped." if stop() else "oddish was not running.")
+    say(str(stack_client.stop()))
 
 
 @click.command(cls=Command)

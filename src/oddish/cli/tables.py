@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from oddish.cli.output import console
+from oddish.cli.output import console, say
 from oddish.cli.text import between, joined, number, one_line
 from oddish.cli.trials import detail, finished, index, model_label, rows, succeeded
 from oddish.client.types import Task, Trial
@@ -24,18 +24,25 @@ STYLES = {
 REWARDS_SHOWN = 10
 
 
-def table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> "Table":
+def table(*columns: str, right: Sequence[str] = ()) -> "Table":
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made
 
 
 def print_table(made: "Table") -> None:
-    console().print(made)
+    """Draw the table; where nobody watches, without the padding at the ends of lines."""
+    target = console()
+    if target.is_terminal:
+        target.print(made)
+        return
+    with target.capture() as drawn:
+        target.print(made)
+    say("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
 def status_text(status: str) -> "Text":

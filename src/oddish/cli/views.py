@@ -1,9 +1,9 @@
 """What ``status`` shows of a task, a trial and an experiment."""
 
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask
-from oddish.cli.output import console, say
+from oddish.cli.output import say
 from oddish.cli.progress import summary
-from oddish.cli.tables import print_results, print_trials, table
+from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, number, one_line
 from oddish.cli.trials import detail, live_trials, model_label
 from oddish.cli.watch import Snapshot
@@ -61,7 +61,7 @@ def print_trial(trial: Trial) -> None:
     for label, value in facts.items():
         if value:
             made.add_row(label, one_line(value))
-    console().print(made)
+    print_table(made)
     if trial.get("error_message"):
         say("\nError:")
         for line in clean(trial["error_message"]).splitlines()[:ERROR_LINES]:

@@ -91,36 +91,31 @@ def _same_model(one: str | None, other: str) -> bool:
     return one is not None and one.rpartition("/")[2].lower() == other.rpartition("/")[2].lower()
 
 
-def follow(
-    fetch: Callable[[], Snapshot],
-    *,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[Snapshot | Outage]:
+def follow(fetch: Callable[[], Snapshot]) -> Iterator[Snapshot | Outage]:
     """Snapshots until one is complete. Short runs are polled often, long or large ones every few seconds."""
     interval = QUICKEST
     lost_at: float | None = None
     failures = 0
     while True:
-        asked = clock()
+        asked = time.monotonic()
         try:
             snapshot = fetch()
         except OddishError as error:
             if not _transient(error):
                 raise
             lost_at = asked if lost_at is None else lost_at
-            if clock() - lost_at > GIVE_UP_AFTER:
+            if time.monotonic() - lost_at > GIVE_UP_AFTER:
                 raise
             failures += 1
             pause = min(LONGEST_PAUSE, 2.0 ** (failures - 1))
             yield Outage(error.message, pause)
-            sleep(pause)
+            time.sleep(pause)
             continue
         lost_at, failures = None, 0
         yield snapshot
         if snapshot.complete:
             return
-        sleep(max(interval, min(SLOWEST * 5, 4 * (clock() - asked))))
+        time.sleep(max(interval, min(SLOWEST * 5, 4 * (time.monotonic() - asked))))
         interval = min(SLOWEST, interval * 1.25)
 
 

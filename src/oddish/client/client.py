@@ -22,6 +22,7 @@ from oddish.client.types import (
     UploadResult,
     UploadTarget,
 )
+from oddish.tasks.definition import task_name
 from oddish.tasks.package import content_hash, publish_set, write_archive
 
 PAGE = 200
@@ -72,7 +73,7 @@ class Client:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
         files = publish_set(task_dir)
         digest = content_hash(files)
-        identity = {"name": name or task_dir.resolve().name, "content_hash": digest}
+        identity = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest}
         target = cast(
             "UploadTarget",
             self._connection.call(

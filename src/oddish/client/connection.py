@@ -134,7 +134,7 @@ class Connection:
             )
         return Unreachable(
             f"The server at {self.base_url} cannot be reached: {reason}.",
-            fix="Check that it is running and that the address in --api or ODDISH_API_URL is right.",
+            fix="Check that it runs, and the address if one was given with --api or ODDISH_API_URL.",
         )
 
 

@@ -1,0 +1,346 @@
+"""``oddish run`` against a server that speaks the wire format."""
+
+import io
+import json
+import tarfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from oddish.cli import watch
+
+
+@pytest.fixture(autouse=True)
+def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "QUICKEST", 0.01)
+
+
+def all_succeed(server: Any) -> None:
+    for trial in server.trials():
+        trial.update(status="success", reward=1.0, attempts=1, started_at="2026-01-01T00:00:00Z")
+
+
+def test_a_task_is_sent_as_the_wire_format_says(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.tick = all_succeed
+    task = make_task_dir()
+    result = invoke("run", task, "-a", "oracle", "--n-trials", "2", "-E", "calm-fern-1234")
+    assert result.exit_code == 0, result.output
+    paths = [(method, path) for method, path, _, _ in server.calls]
+    assert paths[:4] == [
+        ("POST", "/tasks/upload/init"),
+        ("PUT", "/blob/greet-00000005"),
+        ("POST", "/tasks/upload/complete"),
+        ("POST", "/tasks/sweep"),
+    ]
+    (init,) = server.bodies("POST", "/tasks/upload/init")
+    (complete,) = server.bodies("POST", "/tasks/upload/complete")
+    (sweep,) = server.bodies("POST", "/tasks/sweep")
+    digest = init["content_hash"]
+    assert digest.startswith("oddish1:")
+    assert init == {"name": "greet", "content_hash": digest}
+    assert complete == {"task_id": "greet-00000005", "name": "greet", "version": 1, "content_hash": digest}
+    assert sweep == {
+        "task_id": "greet-00000005",
+        "configs": [{"agent": "oracle", "model": None, "n_trials": 2}],
+        "priority": "low",
+        "experiment_id": "calm-fern-1234",
+        "content_hash": digest,
+    }
+    with tarfile.open(fileobj=io.BytesIO(server.uploads["/blob/greet-00000005"])) as archive:
+        assert {"task.toml", "instruction.md", "tests/test.sh"} <= set(archive.getnames())
+    headers = {(method, path): headers for method, path, _, headers in server.calls}
+    assert "authorization" not in headers["PUT", "/blob/greet-00000005"]
+    assert len(headers["POST", "/tasks/sweep"]["idempotency-key"]) >= 32
+
+
+def test_the_results_are_a_table_and_the_next_commands(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.tick = all_succeed
+    result = invoke("run", make_task_dir(), "-a", "oracle", "--n-trials", "3")
+    assert "3 trials started." in result.output
+    row = next(line for line in result.output.splitlines() if line.startswith("greet "))
+    assert row.split() == ["greet", "oracle", "–", "3", "1", "1", "1", "1", "3/3", "–"]
+    assert "oddish status greet-00000005-0" in result.output
+
+
+def test_options_reach_the_submission(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    result = invoke(
+        "run", "-p", make_task_dir(), "-m", "anthropic/claude", "-e", "docker", "-u", "ada", "-b",
+        "--force-new-version",
+        "--ae", "TOKEN=a=b", "--agent-env", "B=2", "--ak", "effort=3", "--agent-kwarg", "mode=fast",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert server.bodies("POST", "/tasks/upload/init")[0]["force_new_version"] is True
+    sweep = server.bodies("POST", "/tasks/sweep")[0]
+    assert sweep["user"] == "ada"
+    assert sweep["configs"] == [
+        {
+            "agent": "claude-code",
+            "model": "anthropic/claude",
+            "n_trials": 1,
+            "environment": "docker",
+            "agent_config": {"env": {"TOKEN": "a=b", "B": "2"}, "kwargs": {"effort": 3, "mode": "fast"}},
+        }
+    ]
+
+
+@pytest.mark.parametrize("flag", ["-b", "--background", "--async", "--no-watch"])
+def test_background_returns_and_says_how_to_watch(server: Any, invoke: Any, make_task_dir: Any, flag: str) -> None:
+    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", flag)
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1] == "Watch with: oddish status -e calm-fern-1234 --watch"
+    assert not server.bodies("GET", "/tasks")
+
+
+def test_json_is_one_document_and_does_not_watch(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "experiment": "calm-fern-1234",
+        "experiment_id": "e0000001",
+        "experiment_url": None,
+        "public_experiment_url": None,
+        "total_trials": 1,
+        "tasks": [{"id": "greet-00000005", "trials_count": 1, "url": None, "public_url": None}],
+    }
+
+
+def test_a_dataset_is_one_experiment(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    server.tick = all_succeed
+    for name in ("csv-a", "csv-bb", "csv-slow", "other"):
+        make_task_dir(name, tmp_path / "set")
+    result = invoke("run", tmp_path / "set", "-a", "nop", "-t", "csv-*", "-x", "*-slow", "--submit-concurrency", "3")
+    assert result.exit_code == 0, result.output
+    sweeps = server.bodies("POST", "/tasks/sweep")
+    assert sorted(sweep["task_id"].rpartition("-")[0] for sweep in sweeps) == ["csv-a", "csv-bb"]
+    assert len({sweep["experiment_id"] for sweep in sweeps}) == 1
+    assert len({headers["idempotency-key"] for _, path, _, headers in server.calls if path == "/tasks/sweep"}) == 2
+
+
+def test_n_tasks_counts_after_the_filters(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    for name in ("a", "b1", "b2"):
+        make_task_dir(name, tmp_path / "set")
+    invoke("run", tmp_path / "set", "-a", "nop", "-t", "b*", "-l", "1", "-b")
+    assert [body["name"] for body in server.bodies("POST", "/tasks/upload/init")] == ["b1"]
+
+
+def test_a_failed_trial_is_explained_and_ends_with_1(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def fail(fake: Any) -> None:
+        for trial in fake.trials():
+            trial.update(status="failed", attempts=6, error_message="\x1b[31mno space left\x1b[0m\nmore")
+
+    server.tick = fail
+    result = invoke("run", make_task_dir(), "-a", "oracle")
+    assert result.exit_code == 1
+    assert "failed  no space left more" in result.output
+    assert "\x1b" not in result.output
+
+
+def test_a_reward_of_zero_is_a_success(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.tick = lambda fake: [trial.update(status="success", reward=0.0) for trial in fake.trials()]
+    assert invoke("run", make_task_dir(), "-a", "nop").exit_code == 0
+
+
+def test_other_agents_of_the_experiment_do_not_count(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    task = make_task_dir()
+    invoke("run", task, "-a", "nop", "-E", "shared", "-b")
+    server.trials()[0].update(status="failed", error_message="broken")
+    server.tick = lambda fake: [
+        trial.update(status="success", reward=1.0) for trial in fake.trials() if trial["agent"] == "oracle"
+    ]
+    result = invoke("run", task, "-a", "oracle", "-E", "shared")
+    assert result.exit_code == 0, result.output
+    assert "broken" not in result.output
+
+
+def test_waiting_trials_say_why(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def wait_then_succeed(fake: Any) -> None:
+        for trial in fake.trials():
+            if trial["queue_info"] is None:
+                trial["queue_info"] = {
+                    "position": 4, "ahead": 3, "queued_count": 9, "running_count": 8, "concurrency_limit": 8,
+                }  # fmt: skip
+            else:
+                trial.update(status="success", reward=1.0)
+
+    server.tick = wait_then_succeed
+    result = invoke("run", make_task_dir(), "-a", "oracle")
+    assert "queued  3 ahead in the queue; 8 of at most 8 running for this model" in result.output
+
+
+def test_a_lost_connection_is_said_and_survived(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def come_back(seconds: float) -> None:
+        server.refusals.clear()
+        all_succeed(server)
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=come_back, monotonic=time.monotonic))
+    server.refusals["GET", "/tasks"] = (503, {"detail": "The database restarts."})
+    result = invoke("run", make_task_dir(), "-a", "oracle")
+    assert result.exit_code == 0, result.output
+    assert "The database restarts. Trying again in 1s; the trials go on meanwhile." in result.output
+    assert "The server answers again." in result.output
+
+
+def test_interrupting_the_watch_leaves_the_trials(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic))
+    result = invoke("run", make_task_dir(), "-a", "oracle", "-E", "calm-fern-1234")
+    assert result.exit_code == 130
+    assert "oddish status -e calm-fern-1234 --watch" in result.output
+    assert [trial["status"] for trial in server.trials()] == ["queued"]
+
+
+PROBLEM = {
+    "title": "Unprocessable",
+    "status": 422,
+    "detail": "Agent 'x' is unknown.",
+    "code": "unknown_agent",
+    "fix": "y",
+}
+
+
+def test_a_refusal_of_the_server_is_shown(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.refusals["POST", "/tasks/sweep"] = (422, PROBLEM)
+    result = invoke("run", make_task_dir(), "-a", "x")
+    assert result.exit_code == 1
+    assert "Error: Agent 'x' is unknown.\nFix: y\n" in result.output
+
+
+def test_a_refusal_under_json(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.refusals["POST", "/tasks/sweep"] = (422, PROBLEM)
+    result = invoke("run", make_task_dir(), "-a", "x", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == {
+        "error": "Agent 'x' is unknown.", "code": "unknown_agent", "status": 422, "fix": "y",
+    }  # fmt: skip
+
+
+def test_a_refused_plan_sends_the_first_task_only(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    for name in ("a", "bb", "ccc"):
+        make_task_dir(name, tmp_path / "set")
+    server.refusals["POST", "/tasks/sweep"] = (422, PROBLEM)
+    assert invoke("run", tmp_path / "set", "-a", "x").exit_code == 1
+    assert len(server.bodies("POST", "/tasks/upload/init")) == 1
+
+
+def test_a_partly_accepted_dataset_names_what_is_missing(
+    server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path
+) -> None:
+    for name in ("a", "bb"):
+        make_task_dir(name, tmp_path / "set")
+    server.refusals["PUT", "/blob/bb-00000002"] = (413, {"detail": "The archive is too large."})
+    result = invoke("run", tmp_path / "set", "-a", "nop", "-E", "calm-fern-1234")
+    assert result.exit_code == 1
+    assert "1 task submitted to experiment calm-fern-1234, 1 not:\n  bb: The archive is too large." in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Name a task"),
+        (["{task}", "--path", "elsewhere"], "give one of them"),
+        (["{task}", "--n-trials", "0"], "0 is not in the range"),
+        (["{task}", "--n-trials", "many"], "many"),
+        (["{task}", "--ae", "NOVALUE"], "number 1 is 'NOVALUE'"),
+        (["{task}", "--ak", "=3"], "number 1 is '=3'"),
+        (["{task}", "-b", "--watch"], "exclude each other"),
+        (["{task}", "--nonsense"], "nonsense"),
+    ],
+)
+def test_usage_errors_end_with_2(
+    server: Any, invoke: Any, make_task_dir: Any, arguments: list[str], message: str
+) -> None:
+    task = make_task_dir()
+    result = invoke("run", *(argument.format(task=task) for argument in arguments))
+    assert result.exit_code == 2
+    assert message in result.output
+    assert server.calls == []
+
+
+def test_the_same_path_twice_is_no_contradiction(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    task = make_task_dir()
+    assert invoke("run", task, "-p", f"{task}/.", "-a", "nop", "-b").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "messages"),
+    [
+        ({"task.toml": None}, ["holds no task", "task.toml"]),
+        ({"task.toml": "[agent\n"}, ["Task greet", "task.toml", "line 1"]),
+        ({"task.toml": "[agent]\ntimeout_sec = 'soon'\n"}, ["Task greet", "timeout_sec"]),
+        ({"instruction.md": None}, ["Task greet", "instruction.md"]),
+        ({"tests/test.sh": None}, ["Task greet", "test"]),
+        ({"environment/Dockerfile": None}, ["Task greet", "environment"]),
+    ],
+)
+def test_a_bad_task_is_refused_before_anything_is_sent(
+    server: Any, invoke: Any, make_task_dir: Any, changes: dict[str, str | None], messages: list[str]
+) -> None:
+    result = invoke("run", make_task_dir(**changes), "-a", "nop")
+    assert result.exit_code == 1, result.output
+    for message in messages:
+        assert message in result.output
+    assert server.calls == []
+
+
+def test_one_bad_task_stops_the_whole_dataset(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    make_task_dir("good", tmp_path / "set")
+    make_task_dir("zbad", tmp_path / "set", **{"task.toml": "nonsense"})
+    result = invoke("run", tmp_path / "set", "-a", "nop")
+    assert result.exit_code == 1
+    assert "Task zbad" in result.output
+    assert server.calls == []
+
+
+def test_a_link_out_of_the_task_is_refused(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    task = make_task_dir()
+    (task / "tests" / "passwd").symlink_to("/etc/passwd")
+    result = invoke("run", task, "-a", "nop")
+    assert result.exit_code == 1
+    assert "tests/passwd" in result.output
+    assert server.calls == []
+
+
+def test_a_path_that_is_not_there(server: Any, invoke: Any, tmp_path: Path) -> None:
+    result = invoke("run", tmp_path / "missing", "-a", "nop", "--json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert (document["code"], document["status"]) == ("not_found", 404)
+    assert "missing" in document["error"]
+
+
+def test_an_empty_dataset(server: Any, invoke: Any, tmp_path: Path) -> None:
+    result = invoke("run", tmp_path, "-a", "nop")
+    assert result.exit_code == 1
+    assert "holds no task" in result.output
+
+
+def test_filters_that_leave_nothing(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    result = invoke("run", make_task_dir(), "-a", "nop", "-t", "zzz*")
+    assert result.exit_code == 1
+    assert "None of the 1 task" in result.output
+    assert "-t zzz*" in result.output
+    assert "greet" in result.output
+
+
+def test_an_absent_server(invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_API_KEY", "ok_1")
+    monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
+    result = invoke("run", make_task_dir(), "-a", "nop", "--api", "http://127.0.0.1:9")
+    assert result.exit_code == 1
+    assert "The server at http://127.0.0.1:9 cannot be reached" in result.output
+    assert "Fix:" in result.output
+
+
+def test_a_remote_server_without_a_key(invoke: Any, make_task_dir: Any) -> None:
+    result = invoke("run", make_task_dir(), "-a", "nop", "--api", "http://127.0.0.1:9")
+    assert result.exit_code == 1
+    assert "ODDISH_API_KEY" in result.output

@@ -1,0 +1,136 @@
+"""``oddish status`` against a server that speaks the wire format."""
+
+import json
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from oddish.cli import watch
+
+TASK = "greet-1a2b3c4d"
+
+
+@pytest.fixture(autouse=True)
+def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "QUICKEST", 0.01)
+
+
+@pytest.fixture
+def greet(server: Any) -> Any:
+    """A task with a finished, a cancelled, a running and a replaced trial."""
+    task = server.add_task(TASK, experiment_name="calm-fern-0001")
+    server.add_trial(task, status="success", reward=0.75, attempts=1)
+    server.add_trial(task, status="failed", harbor_stage="cancelled", error_message="cancelled by user", attempts=1)
+    server.add_trial(task, status="running", harbor_stage="agent_running", attempts=2)
+    server.add_trial(task, status="failed", error_message="old", superseded_by_trial_id=f"{TASK}-2")
+    return task
+
+
+def test_the_system_without_anything(server: Any, invoke: Any) -> None:
+    result = invoke("status")
+    assert result.exit_code == 0, result.output
+    assert f"Server {server.url}  healthy, version 9.9.9" in result.output
+    assert "Nothing has been run yet." in result.output
+
+
+def test_the_system_groups_by_experiment_and_shows_the_newest(server: Any, invoke: Any, greet: Any) -> None:
+    for number in range(9):
+        task = server.add_task(
+            f"t{number}-00000000", f"e000001{number}", f"exp-{number}", created_at=f"202{number}-06-01"
+        )
+        server.add_trial(task, status="queued", created_at=f"202{number}-06-01T00:00:00Z")
+    result = invoke("status")
+    assert result.exit_code == 0, result.output
+    assert "9 trials queued, 1 running, 0 retrying" in result.output
+    shown = [line.split()[0] for line in result.output.splitlines() if line.startswith(("exp-", "calm-"))]
+    assert shown == ["exp-8", "exp-7", "exp-6", "calm-fern-0001", "exp-5", "exp-4", "exp-3", "exp-2"]
+    row = next(line for line in result.output.splitlines() if line.startswith("calm-"))
+    assert row.split()[1:6] == ["1", "0", "1", "1", "1"]
+    assert "and 2 older" in result.output
+
+
+def test_the_system_as_json(server: Any, invoke: Any, greet: Any) -> None:
+    document = json.loads(invoke("status", "--json").stdout)
+    assert document["health"]["status"] == "healthy"
+    (experiment,) = document["experiments"]
+    assert (experiment["name"], experiment["trials"]) == ("calm-fern-0001", {"success": 1, "failed": 1, "running": 1})
+
+
+def test_more_about_the_system(server: Any, invoke: Any, greet: Any) -> None:
+    assert "database connected, chosen by ODDISH_API_URL" in invoke("status", "-v").output
+
+
+def test_a_task_with_the_reason_of_each_trial(server: Any, invoke: Any, greet: Any) -> None:
+    lines = invoke("status", TASK).output.splitlines()
+    rows = [line for line in lines if line.lstrip().startswith(("0 ", "1 ", "2 ", "3 "))]
+    assert [row.split("  ")[-1].strip() for row in rows] == ["success", "cancelled by user", "agent at work"]
+    assert "0.75" in rows[0]
+
+
+def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
+    greet["trials"][0] |= {
+        "input_tokens": 1200, "cache_tokens": 200, "output_tokens": 30, "cost_usd": 0.0123, "cost_is_estimated": True,
+        "phase_timing": {"environment_setup": 0.5, "agent_execution": 2}, "error_message": "line 1\n\x1b[2Jline 2",
+        "result": {"_verifier": {"tests": 6, "passed": 5}},
+    }  # fmt: skip
+    output = invoke("status", f"{TASK}-0").output
+    for text in ("1200 in (200 cached), 30 out", "~$0.0123", "environment setup 0.5s", "5 of 6 passed", "  line 2"):
+        assert text in output
+    assert "\x1b" not in output
+
+
+def test_an_unknown_id_is_tried_as_an_experiment(server: Any, invoke: Any, greet: Any) -> None:
+    for reference in ("calm-fern-0001", "e0000001"):
+        output = invoke("status", reference).output
+        assert "Experiment calm-fern-0001  2/3 done: 1 running, 1 success, 1 failed" in output
+
+
+def test_an_experiment_by_option(server: Any, invoke: Any, greet: Any) -> None:
+    assert "Experiment calm-fern-0001" in invoke("status", "-e", "calm-fern-0001").output
+
+
+@pytest.mark.parametrize("arguments", [["nowhere-1"], ["nowhere"], ["-e", "nowhere"]])
+def test_what_is_not_there(server: Any, invoke: Any, arguments: list[str]) -> None:
+    result = invoke("status", *arguments)
+    assert result.exit_code == 1
+    assert "nowhere" in result.output
+    assert json.loads(invoke("status", *arguments, "--json").stdout)["status"] == 404
+
+
+@pytest.mark.parametrize("arguments", [[TASK, "-e", "x"], ["--watch"]])
+def test_contradictions(server: Any, invoke: Any, arguments: list[str]) -> None:
+    assert invoke("status", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("reference", [TASK, f"{TASK}-2", "calm-fern-0001"])
+def test_watching_ends_with_the_trials(server: Any, invoke: Any, greet: Any, reference: str) -> None:
+    asked = iter(range(100))
+    server.tick = lambda fake: next(asked) > 5 and greet["trials"][2].update(status="success", reward=1.0)
+    result = invoke("status", reference, "--watch")
+    assert result.exit_code == 0, result.output
+    assert f"{TASK}-2  running  agent at work" in result.output
+    assert f"{TASK}-2  success  reward 1" in result.output
+
+
+def test_json_does_not_watch(server: Any, invoke: Any, greet: Any) -> None:
+    assert json.loads(invoke("status", TASK, "--watch", "--json").stdout)["id"] == TASK
+
+
+def test_interrupting_a_watch(server: Any, invoke: Any, greet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic))
+    result = invoke("status", TASK, "--watch")
+    assert result.exit_code == 130
+    assert "No longer watching" in result.output
+
+
+def test_a_wrong_key(server: Any, invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_API_KEY", "ok_wrong")
+    result = invoke("status", TASK)
+    assert result.exit_code == 1
+    assert "The key is unknown." in result.output
+    assert "ODDISH_API_KEY" in result.output

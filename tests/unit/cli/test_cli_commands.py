@@ -1,0 +1,79 @@
+import importlib
+import re
+import sys
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from oddish import __version__
+from oddish.cli import cli, stack
+from oddish.cli.group import LazyGroup
+from oddish.cli.names import experiment_name
+
+assert isinstance(cli, LazyGroup)
+COMMANDS = cli.commands_by_name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_explains_itself(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0
+    assert f"Usage: cli {name}" in result.output
+    command = getattr(importlib.import_module(COMMANDS[name][0]), name)
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    assert all(option.help for option in options)
+
+
+def test_the_version() -> None:
+    assert CliRunner().invoke(cli, ["--version"], prog_name="oddish").output == f"oddish {__version__}\n"
+
+
+def test_an_unknown_command() -> None:
+    result = CliRunner().invoke(cli, ["nonsense"])
+    assert result.exit_code == 2
+    assert "nonsense" in result.output
+
+
+def test_experiment_names() -> None:
+    names = {experiment_name() for _ in range(50)}
+    assert len(names) > 45
+    assert all(re.fullmatch(r"[a-z]+-[a-z]+-[a-z0-9]{4}", name) for name in names)
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, str]]]:
+    calls: list[tuple[list[str], dict[str, str]]] = []
+
+    def execve(program: str, arguments: list[str], environ: dict[str, str]) -> None:
+        assert program == sys.executable
+        calls.append((arguments[1:], environ))
+        raise SystemExit(0)
+
+    monkeypatch.setattr(stack.os, "execve", execve)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module", "settings"),
+    [
+        (["up", "--foreground"], "oddish.stack", {}),
+        (["server"], "oddish.api", {}),
+        (["server", "--host", "::1", "--port", "81"], "oddish.api", {"ODDISH_HOST": "::1", "ODDISH_PORT": "81"}),
+        (["worker", "--concurrency", "3"], "oddish.worker", {"ODDISH_WORKER_CONCURRENCY": "3"}),
+    ],
+)
+def test_services_replace_the_command(
+    executed: Any, arguments: list[str], module: str, settings: dict[str, str]
+) -> None:
+    CliRunner().invoke(cli, arguments)
+    ((called, environ),) = executed
+    assert called == ["-P", "-m", module]
+    assert {name: value for name, value in environ.items() if name in settings} == settings
+
+
+@pytest.mark.parametrize("arguments", [["server", "--port", "0"], ["worker", "--concurrency", "0"]])
+def test_impossible_numbers(executed: Any, arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli, arguments).exit_code == 2
+    assert executed == []

@@ -1,0 +1,156 @@
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from oddish.cli import watch
+from oddish.cli.progress import PlainProgress
+from oddish.cli.watch import Outage, RunScope, Snapshot, follow
+from oddish.client.errors import ApiError, Unreachable
+from oddish.client.types import Task, Trial
+
+
+def trial(number: int = 0, status: str = "queued", **changes: object) -> Trial:
+    made = {
+        "id": f"t-00000000-{number}",
+        "task_id": "t-00000000",
+        "experiment_id": "e1",
+        "agent": "codex",
+        "model": "openai/gpt-5",
+        "status": status,
+        "reward": None,
+        "attempts": 0,
+        "max_attempts": 6,
+    }
+    return cast("Trial", made | changes)
+
+
+def snapshot(*statuses: str) -> Snapshot:
+    return Snapshot([], [trial(number, status) for number, status in enumerate(statuses)])
+
+
+class Time:
+    """A clock that moves only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    fake = Time()
+    monkeypatch.setattr(watch, "time", fake)
+    return fake
+
+
+def fetching(*events: Snapshot | Exception) -> Callable[[], Snapshot]:
+    remaining = list(events)
+
+    def fetch() -> Snapshot:
+        event = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        if isinstance(event, Exception):
+            raise event
+        return event
+
+    return fetch
+
+
+def test_polling_slows_down_and_ends_with_the_last_trial(time: Time) -> None:
+    events = list(follow(fetching(*[snapshot("running")] * 20, snapshot("success"))))
+    assert len(events) == 21
+    assert time.pauses[0] == watch.QUICKEST
+    assert time.pauses[-1] == watch.SLOWEST
+    assert time.pauses == sorted(time.pauses)
+
+
+@pytest.mark.parametrize("error", [Unreachable("gone"), ApiError({"detail": "gone"}, 503), ApiError({}, 429)])
+def test_outages_are_reported_with_growing_pauses(time: Time, error: Exception) -> None:
+    events = list(follow(fetching(*[error] * 6, snapshot("success"))))
+    outages = [event for event in events if isinstance(event, Outage)]
+    assert [outage.pause for outage in outages] == [1, 2, 4, 8, 15, 15]
+    assert isinstance(events[-1], Snapshot)
+
+
+def test_an_endless_outage_ends_the_watch(time: Time) -> None:
+    with pytest.raises(Unreachable):
+        list(follow(fetching(Unreachable("gone"))))
+    assert watch.GIVE_UP_AFTER < time.now < watch.GIVE_UP_AFTER + 2 * watch.LONGEST_PAUSE
+
+
+def test_refusals_end_the_watch_at_once(time: Time) -> None:
+    with pytest.raises(ApiError):
+        list(follow(fetching(ApiError({}, 401))))
+    assert time.pauses == []
+
+
+@pytest.mark.parametrize(
+    ("statuses", "complete", "successful"),
+    [
+        ([], True, False),
+        (["success", "success"], True, True),
+        (["success", "failed"], True, False),
+        (["success", "skipped"], True, False),
+        (["success", "retrying"], False, False),
+        (["pending"], False, False),
+    ],
+)
+def test_when_a_run_is_over_and_good(statuses: list[str], complete: bool, successful: bool) -> None:
+    assert snapshot(*statuses).complete is complete
+    assert snapshot(*statuses).successful is successful
+
+
+def scoped(scope: RunScope, *trials: Trial) -> list[str]:
+    task = cast("Task", {"id": "t-00000000", "name": "t", "trials": list(trials)})
+    other = cast("Task", {"id": "other-00000000", "name": "other", "trials": [trial(9)]})
+    client = SimpleNamespace(experiment_tasks=lambda experiment_id: [task, other])
+    return [found["id"][-1] for found in scope.snapshot(cast("watch.Client", client)).trials]
+
+
+def test_a_run_is_what_it_created_and_what_was_there_for_the_same_agent_and_model() -> None:
+    scope = RunScope("e1", frozenset({"t-00000000"}), "codex", "gpt-5", frozenset({"t-00000000-0"}))
+    assert scoped(
+        scope,
+        trial(0, agent="renamed"),
+        trial(1),
+        trial(2, agent="nop"),
+        trial(3, model="openai/gpt-4"),
+        trial(4, experiment_id="e2"),
+        trial(5, superseded_by_trial_id="t-00000000-1"),
+    ) == ["0", "1"]
+
+
+def test_plain_progress_writes_changes_once() -> None:
+    lines: list[str] = []
+    progress = PlainProgress(lines.append)
+    for statuses in (["queued"], ["queued"], ["running"], ["success"]):
+        progress.update(snapshot(*statuses))
+    assert lines == [
+        "t-00000000-0  queued  queued",
+        "t-00000000-0  running  running",
+        "t-00000000-0  success  reward –",
+    ]
+
+
+def test_plain_progress_counts_many_trials() -> None:
+    lines: list[str] = []
+    now = 0.0
+    progress = PlainProgress(lines.append, clock=lambda: now)
+    progress.update(snapshot(*["queued"] * 60))
+    progress.update(snapshot(*["queued"] * 59, "running"))
+    now = 6.0
+    progress.update(snapshot(*["queued"] * 58, "running", "failed"))
+    progress.update(snapshot(*["success"] * 60))
+    assert lines == [
+        "0/60 done: 60 queued",
+        "1/60 done: 58 queued, 1 running, 1 failed",
+        "60/60 done: 60 success",
+    ]

@@ -1,0 +1,196 @@
+import io
+import ssl
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from oddish.client.connection import Connection
+from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
+from oddish.client.retry import RetryPolicy
+from oddish.errors import InvalidInput
+
+type Answer = httpx2.Response | Exception
+
+
+class Server:
+    """Gives the prepared answers in order, the last one for ever, and remembers the requests."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.requests: list[httpx2.Request] = []
+        self.bodies: list[bytes] = []
+        self.pauses: list[float] = []
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        self.bodies.append(request.read())
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def connection(self, url: str = "http://server.test", **options: object) -> Connection:
+        return Connection(url, "ok_secret", transport=httpx2.MockTransport(self), sleep=self.pauses.append, **options)  # type: ignore[arg-type]
+
+
+def ok(body: object = "done") -> httpx2.Response:
+    return httpx2.Response(200, json=body)
+
+
+REFUSED = httpx2.ConnectError("refused")
+
+
+def test_a_call_carries_the_key_and_returns_the_json() -> None:
+    server = Server(ok({"answer": 42}))
+    assert server.connection().call("GET", "/health") == {"answer": 42}
+    assert server.requests[0].headers["authorization"] == "Bearer ok_secret"
+
+
+@pytest.mark.parametrize("status", [201, 202, 204, 302])
+def test_success_is_exactly_200(status: int) -> None:
+    with pytest.raises(ApiError) as caught:
+        Server(httpx2.Response(status, json={})).connection().call("GET", "/health")
+    assert caught.value.http_status == status
+
+
+@pytest.mark.parametrize("failure", [httpx2.Response(503), httpx2.Response(429), REFUSED, httpx2.ReadTimeout("slow")])
+def test_reads_survive_passing_trouble(failure: Answer) -> None:
+    server = Server(failure, failure, ok("fine"))
+    assert server.connection().call("GET", "/health") == "fine"
+    assert len(server.pauses) == 2
+    assert server.pauses[0] < server.pauses[1] * 2
+
+
+def test_retry_after_is_honoured() -> None:
+    server = Server(httpx2.Response(429, headers={"Retry-After": "3"}), ok())
+    server.connection().call("GET", "/health")
+    assert server.pauses[0] >= 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 422])
+def test_refusals_are_not_repeated(status: int) -> None:
+    server = Server(httpx2.Response(status, json={"detail": "no"}))
+    with pytest.raises(ApiError):
+        server.connection().call("GET", "/health")
+    assert len(server.requests) == 1
+
+
+def test_a_write_without_a_key_is_sent_once() -> None:
+    server = Server(httpx2.Response(503))
+    with pytest.raises(ApiError):
+        server.connection().call("POST", "/things", body={})
+    assert len(server.requests) == 1
+
+
+def test_a_write_with_a_key_is_repeated_under_the_same_key() -> None:
+    server = Server(httpx2.ReadTimeout("lost"), httpx2.Response(500), ok())
+    server.connection().call("POST", "/things", body={"a": 1}, idempotency_key="once")
+    assert [request.headers["idempotency-key"] for request in server.requests] == ["once"] * 3
+    assert server.bodies == [b'{"a":1}'] * 3
+
+
+def test_an_absent_server_is_named_with_the_reason_and_the_fix() -> None:
+    with pytest.raises(Unreachable) as caught:
+        Server(REFUSED).connection(retry=RetryPolicy(attempts=2)).call("GET", "/health")
+    assert caught.value.message == "The server at http://server.test cannot be reached: refused."
+    assert "ODDISH_API_URL" in str(caught.value.fix)
+
+
+def test_a_problem_document_is_kept() -> None:
+    problem = {
+        "title": "Bad",
+        "status": 422,
+        "detail": "Agent 'x' is unknown.",
+        "code": "unknown_agent",
+        "fix": "Use y.",
+    }
+    with pytest.raises(ApiError) as caught:
+        Server(httpx2.Response(422, json=problem)).connection().call("POST", "/tasks/sweep", body={})
+    error = caught.value
+    assert (error.message, error.fix) == ("Agent 'x' is unknown.", "Use y.")
+    assert (error.problem_code, error.http_status) == ("unknown_agent", 422)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"detail": {"message": "over budget", "used_usd": 3}}, "over budget"),
+        ({"detail": [{"loc": ["body", "configs"], "msg": "too few"}]}, "body.configs: too few"),
+        ({}, "GET /health was answered with 400 Bad Request."),
+        (["odd"], "GET /health was answered with 400 Bad Request."),
+    ],
+)
+def test_other_error_bodies_are_understood(body: object, expected: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        Server(httpx2.Response(400, json=body)).connection().call("GET", "/health")
+    assert caught.value.message == expected
+
+
+def test_a_page_instead_of_json_is_reported() -> None:
+    with pytest.raises(UnexpectedAnswer, match="something other than JSON"):
+        Server(httpx2.Response(200, text="<html>")).connection().call("GET", "/health")
+
+
+@pytest.mark.parametrize("url", ["", "server.test", "ftp://server.test", "http://", "http://user:pass@server.test"])
+def test_an_address_that_cannot_be_one(url: str) -> None:
+    with pytest.raises(InvalidInput):
+        Connection(url, None)
+
+
+@pytest.mark.parametrize("url", ["/blobs/1?sig=s", "http://server.test/blobs/1?sig=s", "https://store.test/1?sig=s"])
+def test_a_signed_upload_does_not_see_the_key(url: str) -> None:
+    server = Server(httpx2.Response(200))
+    server.connection().put_file(url, io.BytesIO(b"data"), {"Content-Type": "application/gzip", "X-Any": "1"})
+    request = server.requests[0]
+    assert "authorization" not in request.headers
+    assert (request.headers["content-type"], request.headers["x-any"]) == ("application/gzip", "1")
+    assert request.headers["content-length"] == "4"
+    assert str(request.url).endswith(url)
+
+
+def test_an_upload_is_repeated_from_the_start() -> None:
+    server = Server(httpx2.Response(503), REFUSED, httpx2.Response(200))
+    server.connection().put_file("/blob", io.BytesIO(b"data"), {})
+    assert server.bodies == [b"data"] * 3
+
+
+def test_a_repeated_upload_that_finds_itself_stored_is_done() -> None:
+    Server(httpx2.ReadTimeout("lost"), httpx2.Response(409)).connection().put_file("/blob", io.BytesIO(b"data"), {})
+
+
+def test_a_first_upload_that_finds_something_stored_is_refused() -> None:
+    with pytest.raises(ApiError):
+        Server(httpx2.Response(409)).connection().put_file("/blob", io.BytesIO(b"data"), {})
+
+
+def test_an_unreachable_storage_is_named_without_the_signature() -> None:
+    with pytest.raises(Unreachable) as caught:
+        Server(REFUSED).connection().put_file("https://store.test/1?sig=hush", io.BytesIO(b""), {})
+    assert "store.test" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.fixture
+def trust_store_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    import httpcore2
+
+    loads: list[str] = []
+    original: Callable[..., ssl.SSLContext] = httpcore2.default_ssl_context
+
+    def load(**options: bool) -> ssl.SSLContext:
+        loads.append("loaded")
+        return original(**options)
+
+    monkeypatch.setattr(httpcore2, "default_ssl_context", load)
+    return loads
+
+
+def test_plain_http_loads_no_trust_store(trust_store_loads: list[str]) -> None:
+    Connection("http://127.0.0.1:1", None).close()
+    assert trust_store_loads == []
+
+
+def test_https_does(trust_store_loads: list[str]) -> None:
+    Connection("https://127.0.0.1:1", None).close()
+    assert trust_store_loads

@@ -1,0 +1,40 @@
+import pytest
+
+from oddish.client.endpoint import Endpoint, remote_endpoint
+from oddish.errors import InvalidInput, Unauthenticated
+
+KEY = {"ODDISH_API_KEY": "ok_1"}
+PREVIEW = {"ODDISH_PREVIEW_PR": "35", "ODDISH_PREVIEW_URL_TEMPLATE": "https://pr-{n}.example.com"}
+
+
+def test_nothing_named_means_this_machine() -> None:
+    assert remote_endpoint(None, KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("api", "environ", "expected"),
+    [
+        ("http://a", {"ODDISH_API_URL": "http://b", **PREVIEW}, Endpoint("http://a", "ok_1", "--api")),
+        (None, {"ODDISH_API_URL": "http://b", **PREVIEW}, Endpoint("http://b", "ok_1", "ODDISH_API_URL")),
+        (None, PREVIEW, Endpoint("https://pr-35.example.com", "ok_1", "ODDISH_PREVIEW_PR")),
+    ],
+)
+def test_precedence(api: str | None, environ: dict[str, str], expected: Endpoint) -> None:
+    assert remote_endpoint(api, environ | KEY) == expected
+
+
+def test_a_remote_server_needs_a_key() -> None:
+    with pytest.raises(Unauthenticated, match=r"No key for http://a .*ODDISH_API_KEY"):
+        remote_endpoint("http://a", {})
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "3.5"])
+def test_a_preview_is_named_by_a_number(number: str) -> None:
+    with pytest.raises(InvalidInput, match=number):
+        remote_endpoint(None, PREVIEW | {"ODDISH_PREVIEW_PR": number})
+
+
+@pytest.mark.parametrize("template", ["", "https://preview.example.com"])
+def test_a_preview_needs_a_template_with_a_place_for_the_number(template: str) -> None:
+    with pytest.raises(InvalidInput, match="ODDISH_PREVIEW_URL_TEMPLATE"):
+        remote_endpoint(None, PREVIEW | {"ODDISH_PREVIEW_URL_TEMPLATE": template})
