@@ -9,10 +9,10 @@ import structlog
 import uvicorn
 from pydantic import ValidationError
 
-from oddish.api import logs
 from oddish.api.app import create_app
 from oddish.api.services import Services
 from oddish.errors import OddishError
+from oddish.logs import configure_logging
 from oddish.settings import Settings
 
 GRACE_SECONDS = 10
@@ -29,8 +29,8 @@ class AddressTaken(OddishError):
 
 def main() -> int:
     try:
-        settings = Settings(**{})  # noqa: PIE804 - every setting has a default, which mypy cannot see
-        logs.configure(settings.log_format)
+        settings = Settings()
+        configure_logging(settings.log_format)
         asyncio.run(serve(settings))
     except (OddishError, ValidationError) as error:
         print(f"oddish server: {error}", file=sys.stderr)  # noqa: T201

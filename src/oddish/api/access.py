@@ -3,13 +3,15 @@
 import time
 
 import structlog
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddish.api.problems import failure
 from oddish.identity.principal import Principal
 
 QUIET = frozenset({"/health"})
+CLIENT_LEFT = 499
+"""Logged when the client closed the connection before its request was whole."""
 
 log = structlog.get_logger()
 
@@ -35,6 +37,8 @@ class AccessLog:
 
         try:
             await self._app(scope, receive, observed)
+        except ClientDisconnect:
+            status = status or CLIENT_LEFT
         except Exception as error:  # noqa: BLE001 - the last line of defence
             response = failure(error, Request(scope))
             if status is None:

@@ -62,6 +62,8 @@ def failure(error: Exception, request: Request) -> JSONResponse:
             fix="Try again in a moment.",
             headers={"Retry-After": RETRY_AFTER_SECONDS},
         )
+    if isinstance(error, exc.DataError | UnicodeEncodeError):
+        return problem(400, "invalid_input", "The request holds a character or number that cannot be stored.")
     incident = secrets.token_hex(8)
     log.error("request_failed", incident=incident, method=request.method, path=request.url.path, exc_info=error)
     return problem(

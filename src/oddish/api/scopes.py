@@ -12,6 +12,12 @@ type Access = Scope | None
 ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/health"): PUBLIC,
     ("GET", "/openapi.json"): PUBLIC,
+    ("PUT", "/store/{key:path}"): PUBLIC,
+    ("GET", "/store/{key:path}"): PUBLIC,
+    ("POST", "/tasks/upload/init"): Scope.TASKS,
+    ("POST", "/tasks/upload/complete"): Scope.TASKS,
+    ("GET", "/tasks/{task_id}/versions"): Scope.READ,
+    ("GET", "/tasks/{task_id}/versions/{version}"): Scope.READ,
 }
 
 

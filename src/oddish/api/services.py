@@ -17,6 +17,9 @@ from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
 from oddish.settings import Settings
+from oddish.storage.signing import UrlSigner
+from oddish.storage.store import ArtifactStore
+from oddish.tasks.archive import ArchiveLimits
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -41,17 +44,23 @@ class Services:
     reads: AsyncEngine
     """The same connections, each statement a transaction of its own."""
     keyring: Keyring
+    signer: UrlSigner
+    store: ArtifactStore
     activity: ActivityMark | None
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
         engine = connect(settings.database_url, role="api")
         secret = settings.secret_key.get_secret_value() if settings.secret_key else None
+        keyring = load_keyring(secret, settings.home)
+        signer = UrlSigner(keyring.derive("signed URLs"), base_url="")
         return cls(
             settings=settings,
             engine=engine,
             reads=engine.execution_options(isolation_level="AUTOCOMMIT"),
-            keyring=load_keyring(secret, settings.home),
+            keyring=keyring,
+            signer=signer,
+            store=ArtifactStore.open(settings.storage_url, signer=signer),
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
         )
 
@@ -85,6 +94,14 @@ class Services:
                 f"The database is {state}, this server needs {HEAD!r}.",
                 fix="Run `python -m oddish.db upgrade` of the same release as the server.",
             )
+
+    @property
+    def archive_limits(self) -> ArchiveLimits:
+        return ArchiveLimits(
+            max_bytes=self.settings.max_archive_bytes,
+            max_extracted_bytes=self.settings.max_extracted_bytes,
+            max_entries=self.settings.max_archive_entries,
+        )
 
     async def close(self) -> None:
         await self.engine.dispose()

@@ -1,0 +1,44 @@
+"""The object store's signed URLs, for stores that cannot serve their own."""
+
+from fastapi import Response
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from oddish.api.routing import router as new_router
+from oddish.api.services import Services, ServicesOf
+from oddish.errors import NotFound
+from oddish.storage.intake import accept_upload
+from oddish.storage.signing import Grant
+
+router = new_router()
+
+
+@router.put("/store/{key:path}", include_in_schema=False)
+async def upload(key: str, request: Request, services: ServicesOf) -> Response:
+    grant = _grant(key, request, services)
+    announced = request.headers.get("content-length", "")
+    await accept_upload(
+        services.store,
+        grant,
+        request.stream(),
+        content_length=int(announced) if announced.isdecimal() else None,
+        content_type=request.headers.get("content-type"),
+    )
+    return Response(status_code=200)
+
+
+@router.get("/store/{key:path}", include_in_schema=False)
+async def download(key: str, request: Request, services: ServicesOf) -> Response:
+    grant = _grant(key, request, services)
+    found = await services.store.head(grant.key)
+    return StreamingResponse(
+        services.store.stream(grant.key),
+        media_type="application/octet-stream",
+        headers={"Content-Length": str(found.size), "Content-Disposition": "attachment"},
+    )
+
+
+def _grant(key: str, request: Request, services: Services) -> Grant:
+    if not services.store.signs_itself:
+        raise NotFound("This deployment's store serves its own URLs.", fix="Use the URL as it was given.")
+    return services.signer.verify(request.method, key, request.query_params)

@@ -1,0 +1,59 @@
+"""Uploading a task: init, PUT, complete."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
+
+type ContentHash = Annotated[str, Field(min_length=1, max_length=128, description="Equal values mean equal content.")]
+
+
+class UploadInit(RequestBody):
+    name: Annotated[str, Field(min_length=1, max_length=1000, examples=["hello-world"])]
+    content_hash: ContentHash
+    message: Text | None = None
+    force_new_version: bool = False
+
+
+class UploadComplete(RequestBody):
+    task_id: Name
+    name: str | None = None
+    version: Annotated[int, Field(ge=1)] | None = None
+    content_hash: ContentHash
+    message: Text | None = None
+    register_task: bool = Field(True, description="Ignored: a completed upload is always registered.")
+    user: Name | None = None
+
+
+class UploadedVersion(ResponseBody):
+    task_id: str
+    name: str
+    version: int
+    version_id: str
+    existing_task: bool
+    content_unchanged: bool
+    content_hash: str
+
+
+class UploadTarget(UploadedVersion):
+    """Where the archive goes, or that the server has this content already."""
+
+    upload_url: str | None
+    upload_method: Literal["PUT"] = "PUT"
+    upload_headers: dict[str, str]
+    requires_completion: bool
+
+
+class TaskVersionResponse(ResponseBody):
+    id: str
+    task_id: str
+    version: int
+    task_path: str
+    task_s3_key: str
+    content_hash: str
+    message: str | None
+    created_by_user_id: str
+    created_at: datetime
+    is_current: bool

@@ -1,0 +1,315 @@
+"""Uploads: a name reserved, an archive received, a version that exists whole or not at all.
+
+``reserve`` says where an archive may be put; ``complete`` reads what arrived, refuses it or makes the version.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Select, and_, delete, exists, func, insert, select, update
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from oddish import ids
+from oddish.db.tables import task_versions, tasks, uploads
+from oddish.errors import InvalidInput, NotFound, OddishError
+from oddish.identity.principal import Principal
+from oddish.storage.errors import ObjectNotFound
+from oddish.storage.store import ArtifactStore
+from oddish.tasks.archive import ArchiveLimits
+from oddish.tasks.definition import task_name
+from oddish.tasks.intake import Content, examine
+
+MAX_NAME_LENGTH = 200
+"""Leaves room for the rest of a trial's name in one path component."""
+CONSIDERED_UPLOADS = 20
+
+
+class ArchiveMissing(InvalidInput):
+    """A completion without an archive to complete."""
+
+    code = "archive_missing"
+
+
+@dataclass(frozen=True)
+class UploadRequest:
+    name: str
+    client_hash: str
+    """The client's word for the content: equal words mean equal content, nothing else is known about it."""
+    message: str | None = None
+    force_new: bool = False
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """The name is the caller's to upload to; without an ``object_key`` the content is there already."""
+
+    task_id: str
+    name: str
+    version: int
+    """The version that exists, or the one that comes next unless another upload is faster."""
+    existing_task: bool
+    content_hash: str
+    object_key: str | None
+
+
+@dataclass(frozen=True)
+class Registered:
+    task_id: str
+    name: str
+    version: int
+    content_hash: str
+    existing_task: bool
+    content_unchanged: bool
+
+
+async def reserve(engine: AsyncEngine, principal: Principal, request: UploadRequest, *, expires_in: int) -> Reservation:
+    """Reserve the name, racing fairly, and a place in the store for the archive unless the content is there."""
+    name = task_name(request.name)
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidInput(
+            f"The task name {name[:40]}... has {len(name)} characters, more than {MAX_NAME_LENGTH}.",
+            fix="Give the task a shorter name.",
+        )
+    async with engine.begin() as connection:
+        await connection.execute(
+            postgresql.insert(tasks)
+            .values(id=ids.task_id(name), org_id=principal.org_id, name=name, created_by=principal.user_id)
+            .on_conflict_do_nothing(
+                index_elements=[tasks.c.org_id, tasks.c.name], index_where=tasks.c.deleted_at.is_(None)
+            )
+        )
+        task = (await connection.execute(_named_task(principal, name, request.client_hash))).one()
+        if not request.force_new and _unchanged(task, request.client_hash):
+            return Reservation(
+                task_id=task.id,
+                name=name,
+                version=task.current_version,
+                existing_task=True,
+                content_hash=task.content_hash,
+                object_key=None,
+            )
+        upload_id = ids.row_id("up")
+        object_key = f"tasks/{task.id}/uploads/{upload_id}.tar.gz"
+        await connection.execute(
+            insert(uploads).values(
+                id=upload_id,
+                org_id=principal.org_id,
+                user_id=principal.user_id,
+                task_id=task.id,
+                client_hash=request.client_hash,
+                force_new=request.force_new,
+                message=request.message,
+                object_key=object_key,
+                expires_at=datetime.now(UTC) + timedelta(seconds=expires_in),
+            )
+        )
+    return Reservation(
+        task_id=task.id,
+        name=name,
+        version=task.last_version + 1,
+        existing_task=task.current_version is not None,
+        content_hash=request.client_hash,
+        object_key=object_key,
+    )
+
+
+async def complete(
+    engine: AsyncEngine,
+    store: ArtifactStore,
+    limits: ArchiveLimits,
+    principal: Principal,
+    *,
+    task_id: str,
+    client_hash: str,
+    user_name: str | None = None,
+) -> Registered:
+    """Make the version of an archive that has arrived; repeating it changes nothing.
+
+    Raises ``NotFound`` for a task that is not the organisation's, ``ArchiveMissing`` before the archive is there, and
+    what ``examine`` refuses it for; a refused archive is deleted.
+    """
+    async with engine.connect() as connection:
+        found = (await connection.execute(_uploads_of(principal, task_id, client_hash))).all()
+    if not found:
+        raise NotFound(f"There is no task {task_id!r} here.", fix="Start with POST /tasks/upload/init.")
+    upload = await _arrived(store, found)
+    if upload is None:
+        return await _completed_before(engine, found)
+    try:
+        content = await examine(store, upload.object_key, limits, name=upload.name, client_hash=client_hash)
+    except ObjectNotFound as error:
+        raise _missing(upload.name) from error
+    except OddishError as error:
+        if error.status < 500:
+            await _discard(engine, store, upload)
+        raise
+    async with engine.begin() as connection:
+        registered = await _register(connection, principal, upload, content, user_name)
+    if registered.content_unchanged:
+        await store.delete(upload.object_key)
+    return registered
+
+
+def _named_task(principal: Principal, name: str, client_hash: str) -> Select[Any]:
+    uploaded_before = exists().where(
+        uploads.c.task_id == tasks.c.id,
+        uploads.c.client_hash == client_hash,
+        uploads.c.version == tasks.c.current_version,
+    )
+    return (
+        select(
+            tasks.c.id,
+            tasks.c.current_version,
+            tasks.c.last_version,
+            task_versions.c.content_hash,
+            task_versions.c.client_hash,
+            uploaded_before.label("uploaded_before"),
+        )
+        .outerjoin(task_versions, _is_current)
+        .where(tasks.c.org_id == principal.org_id, tasks.c.name == name, tasks.c.deleted_at.is_(None))
+    )
+
+
+_is_current = and_(task_versions.c.task_id == tasks.c.id, task_versions.c.version == tasks.c.current_version)
+
+
+def _unchanged(task: Row[Any], client_hash: str) -> bool:
+    if task.current_version is None:
+        return False
+    return task.uploaded_before or client_hash in (task.content_hash, task.client_hash)
+
+
+def _uploads_of(principal: Principal, task_id: str, client_hash: str) -> Select[Any]:
+    """The caller's uploads of that content, newest first; one row without an upload when there are none."""
+    own = and_(
+        uploads.c.task_id == tasks.c.id,
+        uploads.c.client_hash == client_hash,
+        uploads.c.user_id == principal.user_id,
+    )
+    return (
+        select(uploads, tasks.c.name)
+        .select_from(tasks.outerjoin(uploads, own))
+        .where(tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None))
+        .order_by(uploads.c.created_at.desc())
+        .limit(CONSIDERED_UPLOADS)
+    )
+
+
+async def _arrived(store: ArtifactStore, found: Sequence[Row[Any]]) -> Row[Any] | None:
+    """The newest upload whose archive waits to be read."""
+    for upload in found:
+        if upload.id is not None and upload.completed_at is None and await store.exists(upload.object_key):
+            return upload
+    return None
+
+
+async def _completed_before(engine: AsyncEngine, found: Sequence[Row[Any]]) -> Registered:
+    for upload in found:
+        if upload.completed_at is not None:
+            async with engine.connect() as connection:
+                return await _registered_before(connection, upload)
+    raise _missing(found[0].name)
+
+
+async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> Registered:
+    version = (
+        await connection.execute(
+            select(task_versions.c.version, task_versions.c.content_hash, task_versions.c.archive_key)
+            .join(
+                uploads,
+                and_(uploads.c.task_id == task_versions.c.task_id, uploads.c.version == task_versions.c.version),
+            )
+            .where(uploads.c.id == upload.id)
+        )
+    ).one()
+    unchanged = version.archive_key != upload.object_key
+    return Registered(
+        task_id=upload.task_id,
+        name=upload.name,
+        version=version.version,
+        content_hash=version.content_hash,
+        existing_task=unchanged or version.version > 1,
+        content_unchanged=unchanged,
+    )
+
+
+async def _register(
+    connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, user_name: str | None
+) -> Registered:
+    task = (
+        await connection.execute(
+            select(tasks.c.current_version, tasks.c.last_version, tasks.c.user_name)
+            .where(tasks.c.id == upload.task_id, tasks.c.deleted_at.is_(None))
+            .with_for_update(key_share=True)
+        )
+    ).one_or_none()
+    state = (
+        await connection.execute(select(uploads.c.completed_at).where(uploads.c.id == upload.id).with_for_update())
+    ).one_or_none()
+    if task is None or state is None:
+        raise _missing(upload.name)
+    if state.completed_at is not None:
+        return await _registered_before(connection, upload)
+    current = (
+        await connection.execute(
+            select(task_versions.c.content_hash).where(
+                task_versions.c.task_id == upload.task_id, task_versions.c.version == task.current_version
+            )
+        )
+    ).one_or_none()
+    unchanged = current is not None and current.content_hash == content.content_hash and not upload.force_new
+    version: int = task.current_version if unchanged else task.last_version + 1
+    await connection.execute(
+        update(uploads).where(uploads.c.id == upload.id).values(completed_at=func.now(), version=version)
+    )
+    if not unchanged:
+        await connection.execute(
+            insert(task_versions).values(
+                id=ids.version_id(upload.task_id, version),
+                org_id=principal.org_id,
+                task_id=upload.task_id,
+                version=version,
+                content_hash=content.content_hash,
+                client_hash=upload.client_hash,
+                archive_key=upload.object_key,
+                archive_bytes=content.archive_bytes,
+                definition=content.definition,
+                message=upload.message,
+                created_by=principal.user_id,
+            )
+        )
+        await connection.execute(
+            update(tasks)
+            .where(tasks.c.id == upload.task_id)
+            .values(
+                current_version=version,
+                last_version=version,
+                updated_at=func.now(),
+                user_name=task.user_name or user_name,
+            )
+        )
+    return Registered(
+        task_id=upload.task_id,
+        name=upload.name,
+        version=version,
+        content_hash=content.content_hash,
+        existing_task=task.current_version is not None,
+        content_unchanged=unchanged,
+    )
+
+
+async def _discard(engine: AsyncEngine, store: ArtifactStore, upload: Row[Any]) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(delete(uploads).where(uploads.c.id == upload.id, uploads.c.completed_at.is_(None)))
+    await store.delete(upload.object_key)
+
+
+def _missing(name: str) -> ArchiveMissing:
+    return ArchiveMissing(
+        f"No archive of task {name!r} with that content hash has arrived.",
+        fix="Send it with PUT to the upload_url of POST /tasks/upload/init, then complete it with the same hash.",
+    )

@@ -1,0 +1,59 @@
+"""The versions of a task, as they are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.db.tables import task_versions, tasks
+from oddish.errors import NotFound
+from oddish.identity.principal import Principal
+
+LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class TaskVersion:
+    id: str
+    task_id: str
+    version: int
+    content_hash: str
+    archive_key: str
+    archive_bytes: int
+    message: str | None
+    created_by: str
+    created_at: datetime
+    is_current: bool
+
+
+async def list_versions(
+    connection: AsyncConnection, principal: Principal, task_id: str, *, version: int | None = None
+) -> Sequence[TaskVersion]:
+    """The newest versions first, at most ``LIMIT``, or the one asked for. Raises ``NotFound`` when there is none."""
+    statement = (
+        select(
+            task_versions.c.id,
+            task_versions.c.task_id,
+            task_versions.c.version,
+            task_versions.c.content_hash,
+            task_versions.c.archive_key,
+            task_versions.c.archive_bytes,
+            task_versions.c.message,
+            task_versions.c.created_by,
+            task_versions.c.created_at,
+            (task_versions.c.version == tasks.c.current_version).label("is_current"),
+        )
+        .join(tasks, tasks.c.id == task_versions.c.task_id)
+        .where(tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None))
+        .order_by(task_versions.c.version.desc())
+        .limit(LIMIT)
+    )
+    if version is not None:
+        statement = statement.where(task_versions.c.version == version)
+    rows = (await connection.execute(statement)).all()
+    if not rows:
+        which = f"version {version} of task" if version is not None else "task"
+        raise NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+    return [TaskVersion(**row._mapping) for row in rows]
