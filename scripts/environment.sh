@@ -46,7 +46,7 @@ find_uv() {
         return
     fi
     echo "Installing uv into $TOOLS ..." >&2
-    python3 -m pip install --quiet --target "$TOOLS" uv >&2 && return
+    python3 -m pip install --quiet --quiet --target "$TOOLS" uv >&2 && return
     python3 -m venv "$TOOLS/venv" >&2 && "$TOOLS/venv/bin/pip" install --quiet uv >&2 && UV="$TOOLS/venv/bin/uv" && return
     fail "uv is not installed, and neither 'python3 -m pip' nor 'python3 -m venv' can install it. Install one of them."
 }
@@ -68,7 +68,7 @@ build() {
     fi
     echo "Installing the pinned requirements into $VENV ..." >&2
     "$UV" pip sync --quiet --python "$VENV/bin/python" --require-hashes "$ROOT/requirements/dev.txt" &&
-        "$UV" pip install --quiet --python "$VENV/bin/python" --no-deps --no-build-isolation --editable "$ROOT" ||
+        "$UV" pip install --quiet --quiet --python "$VENV/bin/python" --no-deps --no-build-isolation --editable "$ROOT" ||
         fail "cannot install the requirements"
     stamp >"$VENV/.stamp"
 }

@@ -1,4 +1,4 @@
-"""How PostgreSQL, which refuses to run as root, runs when root starts it. No account is ever created."""
+"""How PostgreSQL, which refuses root and users without a name, runs all the same. No account is ever created."""
 
 import os
 import pwd
@@ -35,16 +35,22 @@ class Account:
 
 
 def current() -> Account:
-    """Just us; as root a user namespace where we appear as nobody; else a system account that already exists."""
-    if os.geteuid() != 0:
-        return Account((), os.geteuid(), os.getegid())
-    found = in_namespace() or as_system_account()
-    if found is None:
+    """Just us, if we have a name; else a user namespace where we have one; as root at last a system account."""
+    me = os.geteuid()
+    if me != 0 and _has_name(me):
+        return Account((), me, os.getegid())
+    found = in_namespace() or (as_system_account() if me == 0 else None)
+    if found is not None:
+        return found
+    if me == 0:
         raise Unavailable(
             "PostgreSQL does not run as root, and here root can neither make a user namespace nor become another user.",
             fix="Run oddish as an ordinary user, or set ODDISH_DATABASE_URL to a PostgreSQL server.",
         )
-    return found
+    raise Unavailable(
+        f"User id {me} has no name in /etc/passwd, which PostgreSQL wants, and user namespaces are not allowed here.",
+        fix="Add an entry for it, or set ODDISH_DATABASE_URL to a PostgreSQL server.",
+    )
 
 
 def in_namespace() -> Account | None:
@@ -52,7 +58,7 @@ def in_namespace() -> Account | None:
     for entry in _candidates() if unshare else ():
         prefix = (str(unshare), "--user", f"--map-user={entry.pw_uid}", f"--map-group={entry.pw_gid}")
         if _works(prefix):
-            return Account(prefix, 0, 0)
+            return Account(prefix, os.geteuid(), os.getegid())
     return None
 
 
@@ -78,6 +84,14 @@ def _candidates() -> list[pwd.struct_passwd]:
     """Accounts that exist: initdb insists on finding a name for the user it runs as."""
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
     return [known[name] for name in _PREFERRED if name in known]
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
 
 
 def _unprivileged_uids() -> set[int]:

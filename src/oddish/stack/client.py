@@ -123,7 +123,7 @@ def ensure(
     raise _too_late(where, timeout)
 
 
-def stop(timeout: float = 45.0) -> Stopped:
+def stop(timeout: float = 75.0) -> Stopped:
     """Ask the running stack to end, wait, then kill what remains, also of one whose supervisor was killed."""
     where = layout()
     state = read_state(where)

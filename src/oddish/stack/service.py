@@ -70,8 +70,8 @@ def api_and_worker(context: Context) -> Sequence[Service]:
         "ODDISH_DEPLOYMENT": "local",
     }
     return (
-        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=5.0),
-        Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=15.0),
+        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0),
+        Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=40.0),
     )
 
 

@@ -1,0 +1,62 @@
+"""The local stack with its real API server and worker."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oddish.stack import client, process
+from oddish.stack.client import Stack
+from oddish.stack.layout import layout
+from oddish.stack.state import read_state
+
+
+@pytest.fixture
+def stack(oddish_home: Path) -> Iterator[Stack]:
+    yield client.ensure()
+    client.stop()
+
+
+def eventually(condition: Callable[[], object], timeout: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
+def running(name: str) -> process.Process | None:
+    state = read_state(layout())
+    return state.services.get(name) if state else None
+
+
+def test_it_starts_answers_and_leaves_nothing(stack: Stack) -> None:
+    assert stack.state.notes == () or "Port" in stack.state.notes[0]
+    assert stack.healthy()
+    eventually(lambda: "worker ready" in layout().log("worker").read_text())
+    below = process.descendants(stack.pid)
+    assert client.stop().killed == ()
+    assert [entry for entry in below if entry.alive()] == []
+
+
+def test_each_killed_process_comes_back(stack: Stack) -> None:
+    for name in ("api", "worker", "postgres"):
+        first = running(name)
+        assert first is not None
+        os.kill(first.pid, signal.SIGKILL)
+        eventually(lambda: running(name) not in (None, first))  # noqa: B023 - used before the next turn
+        eventually(stack.healthy)
+    assert client.ensure().pid == stack.pid
+    assert client.stop().killed == ()
+
+
+def test_nothing_survives_a_killed_supervisor_and_the_next_start_works(stack: Stack) -> None:
+    eventually(lambda: "worker ready" in layout().log("worker").read_text())
+    below = process.descendants(stack.pid)
+    os.kill(stack.pid, signal.SIGKILL)
+    assert process.wait_gone(below, 60) == []
+    second = client.ensure()
+    assert second.pid != stack.pid
+    assert second.healthy()
