@@ -63,7 +63,6 @@ class Extraction:
             raise refusal(member.name, "occurs twice")
         self._make_parents(parts, member.name)
         self._count(member.name)
-        self._kinds[parts] = member.kind
         path = self._root.joinpath(*parts)
         if member.kind == "directory":
             path.mkdir()
@@ -74,6 +73,7 @@ class Extraction:
             self._copy(member, path)
         else:
             self._write(member, path)
+        self._kinds[parts] = member.kind
 
     def finish(self) -> None:
         """Make the symbolic links. Raises ``InvalidTask`` naming one that leads out of the archive or nowhere."""

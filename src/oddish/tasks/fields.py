@@ -11,7 +11,7 @@ from typing import Any
 
 type Check = Callable[[Any, str], Any]
 
-_WHOLE = re.compile(r"[+-]?\d+(_\d+)*(\.0*)?")
+_WHOLE = re.compile(r"[+-]?\d+(_\d+)*(\.0+)?")
 _TRUE = frozenset({"1", "on", "t", "true", "y", "yes"})
 _FALSE = frozenset({"0", "off", "f", "false", "n", "no"})
 

@@ -37,7 +37,10 @@ class InputFilter:
             return False
         if self._matches(path):
             return True
-        resolved = path.resolve()
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError):
+            return False
         return resolved != path and resolved.is_relative_to(self._root) and self._matches(resolved)
 
     def _matches(self, path: Path) -> bool:

@@ -30,6 +30,7 @@ def check_structure(root: Path, config: dict[str, Any], *, disable_verification:
             raise InvalidTask(
                 f"{place}/ is missing: {CONFIG_FILE} declares the step.", fix="Create it, or remove the step."
             )
+        check_links(root, root / place / INSTRUCTION_FILE)
         _check_instruction(root, f"{place}/{INSTRUCTION_FILE}")
     if not disable_verification:
         for candidate in steps or [None]:
@@ -89,8 +90,6 @@ def _check_instruction(root: Path, name: str) -> None:
     path = root / name
     if not path.exists():
         raise InvalidTask(f"{name} is missing.", fix="Write there what the agent has to do.")
-    if not path.resolve().is_relative_to(root):
-        raise InvalidTask(f"{name} is a symbolic link out of the task.", fix="Copy what it points to into the task.")
     try:
         path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
