@@ -7,7 +7,7 @@ from oddish.cli.lookup import Found, FoundTask, FoundTrial, find_experiment, fin
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
 from oddish.cli.session import connect, resolve
-from oddish.cli.text import one_line, plural
+from oddish.cli.text import command, one_line, plural
 from oddish.cli.trials import finished
 from oddish.client import Client
 from oddish.client.types import Cancelled
@@ -46,7 +46,7 @@ def _task_or_trial(client: Client, reference: str) -> FoundTrial | FoundTask:
     if found is None:
         raise NotFound(
             f"{reference!r} is no task or trial here.",
-            fix=f"If it is an experiment: oddish cancel --experiment {reference}",
+            fix=f"If it is an experiment: {command('cancel', '--experiment', reference)}",
         )
     return found
 

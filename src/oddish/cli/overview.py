@@ -36,7 +36,7 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
         say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
         say(f"  tasks: {_tally(Counter(task['status'] for task in tasks)) or 'none'}")
     totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
-    say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
+    say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying\n")
     if not experiments:
         say("Nothing has been run yet. Start with: oddish run examples/hello-world -a oracle")
         return

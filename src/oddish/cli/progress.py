@@ -37,7 +37,7 @@ class PlainProgress:
     def __init__(self, write: Callable[[str], None] = say, clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
         self._clock = clock
-        self._seen: dict[str, str] = {}
+        self._seen: dict[str, tuple[str, str | None, int]] = {}
         self._summary = ""
         self._summary_at = float("-inf")
         self._lost = False
@@ -60,10 +60,10 @@ class PlainProgress:
 
     def _changes(self, snapshot: Snapshot) -> None:
         for trial in snapshot.trials:
-            line = self._line(trial)
-            if self._seen.get(trial["id"]) != line:
-                self._seen[trial["id"]] = line
-                self._write(line)
+            state = (trial["status"], trial.get("harbor_stage"), trial["attempts"])
+            if self._seen.get(trial["id"]) != state:
+                self._seen[trial["id"]] = state
+                self._write(self._line(trial))
 
     def _line(self, trial: Trial) -> str:
         if succeeded(trial):
@@ -84,9 +84,9 @@ class LiveProgress:
     def __init__(self) -> None:
         from rich.live import Live
 
-        self._live = Live(console=console(), refresh_per_second=4, transient=True, get_renderable=self._render)
         self._snapshot = Snapshot([], [])
         self._outage: Outage | None = None
+        self._live = Live(console=console(), refresh_per_second=4, transient=True, get_renderable=self._render)
         self._live.start()
 
     def update(self, snapshot: Snapshot) -> None:

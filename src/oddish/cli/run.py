@@ -14,7 +14,7 @@ from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve
 from oddish.cli.submit import Plan, submit
 from oddish.cli.tables import print_results
-from oddish.cli.text import plural
+from oddish.cli.text import command, plural
 from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
@@ -116,7 +116,7 @@ def run(
         created = sum(task["trials_count"] for task in submitted)
         say(f"{plural(created, 'trial')} started." if created else "Nothing to start: the experiment has these trials.")
     if background or watch is False:
-        say(f"Watch with: oddish status -e {plan.experiment} --watch")
+        say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")
         return
     ctx.exit(_watch(endpoint, submitted, plan))
 
@@ -138,7 +138,7 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
     except KeyboardInterrupt:
         if accepted:
             say(f"\n{plural(len(accepted), 'task')} of {len(tasks)} went out. To stop them:", err=True)
-            say(f"  oddish cancel --experiment {plan.experiment}", err=True)
+            say(f"  {command('cancel', '--experiment', plan.experiment)}", err=True)
         raise
 
 
@@ -163,12 +163,14 @@ def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan) -> int:
             end = watch_until_done(lambda: scope.snapshot(client), for_output())
     except KeyboardInterrupt:
         say("\nNo longer watching; the trials go on.", err=True)
-        say(f"  Come back:  oddish status -e {plan.experiment} --watch", err=True)
-        say(f"  Stop them:  oddish cancel --experiment {plan.experiment}", err=True)
+        say(f"  Come back:  {command('status', '-e', plan.experiment, '--watch')}", err=True)
+        say(f"  Stop them:  {command('cancel', '--experiment', plan.experiment)}", err=True)
         return INTERRUPTED
+    say()
     print_results(end.tasks, end.trials)
-    for command in _next_commands(end, plan):
-        say(f"  {command}")
+    say("\nNext:")
+    for line in _next_commands(end, plan):
+        say(f"  {line}")
     return 0 if end.successful else 1
 
 
@@ -176,8 +178,7 @@ def _next_commands(end: Snapshot, plan: Plan) -> list[str]:
     failed = [trial for trial in end.trials if finished(trial) and not succeeded(trial)]
     interesting = (failed or end.trials)[:1]
     return [
-        "Next:",
-        f"oddish status -e {plan.experiment}",
-        *(f"oddish status {trial['id']}" for trial in interesting),
-        "oddish run --help",
+        command("status", "-e", plan.experiment),
+        *(command("status", trial["id"]) for trial in interesting),
+        command("run", "--help"),
     ]

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from oddish.cli.text import plural
+from oddish.cli.text import command, plural
 from oddish.client import Client
 from oddish.client.types import Submitted, SweepConfig, SweepRequest
 from oddish.errors import OddishError
@@ -81,5 +81,5 @@ def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> Part
     return PartlySubmitted(
         f"{plural(accepted, 'task')} submitted to experiment {plan.experiment}, {len(refused)} not:\n{reasons}{more}",
         fix=f"Run the same command with -E {plan.experiment}: what runs already is not started twice. "
-        f"To stop it instead: oddish cancel --experiment {plan.experiment}",
+        f"To stop it instead: {command('cancel', '--experiment', plan.experiment)}",
     )

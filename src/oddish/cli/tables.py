@@ -69,6 +69,7 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     print_table(made)
     failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
     if failures:
+        say()
         reasons = table("Trial", "Status", "Reason")
         for trial in failures[:20]:
             reasons.add_row(one_line(trial["id"]), status_text(trial["status"]), detail(trial))

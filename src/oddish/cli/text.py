@@ -1,6 +1,7 @@
 """Turning values from a server or a task into text that is safe and short enough for a terminal."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -13,6 +14,11 @@ _ESCAPE_SEQUENCE = re.compile(
 def clean(value: object) -> str:
     """The text of ``value`` without terminal control: no escape sequences, control characters or direction marks."""
     return _UNSAFE.sub("", _ESCAPE_SEQUENCE.sub("", str(value)))
+
+
+def command(*words: str) -> str:
+    """A command line that can be pasted into a shell."""
+    return clean(shlex.join(["oddish", *words]))
 
 
 def one_line(value: object, limit: int = 200) -> str:
@@ -35,7 +41,9 @@ def duration(seconds: float) -> str:
         return f"{whole}s"
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    if whole < 2 * 86_400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86_400}d"
 
 
 def moment(value: str | None) -> datetime | None:

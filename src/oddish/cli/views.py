@@ -24,7 +24,7 @@ def print_found(found: Found) -> None:
 def print_experiment(found: FoundExperiment) -> None:
     snapshot = found.snapshot()
     name = next((task["experiment_name"] for task in found.tasks if task.get("experiment_name")), found.reference)
-    say(f"Experiment {one_line(name)}  {summary(snapshot)}")
+    say(f"Experiment {one_line(name)}  {summary(snapshot)}\n")
     print_results(snapshot.tasks, snapshot.trials)
 
 
@@ -32,7 +32,7 @@ def print_task(task: Task) -> None:
     trials = live_trials(task)
     version = task.get("current_version")
     say(f"Task {one_line(task['id'])}" + (f"  version {version}" if version else ""))
-    say(f"{one_line(task['status'])}  {summary(Snapshot([task], trials))}")
+    say(f"{one_line(task['status'])}  {summary(Snapshot([task], trials))}\n")
     print_trials(trials)
 
 

@@ -19,7 +19,7 @@ from oddish.client.types import (
     SweepRequest,
     Task,
     Trial,
-    UploadResult,
+    UploadedVersion,
     UploadTarget,
 )
 from oddish.tasks.definition import task_name
@@ -67,9 +67,7 @@ class Client:
     def health(self) -> Health:
         return cast("Health", self._connection.call("GET", "/health"))
 
-    def upload(
-        self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False
-    ) -> UploadResult | UploadTarget:
+    def upload(self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False) -> UploadedVersion:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
         files = publish_set(task_dir)
         digest = content_hash(files)
@@ -93,7 +91,7 @@ class Client:
             return target
         completion = {"task_id": target["task_id"], "name": target["name"], "version": target["version"]}
         return cast(
-            "UploadResult",
+            "UploadedVersion",
             self._connection.call(
                 "POST",
                 "/tasks/upload/complete",

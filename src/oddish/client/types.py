@@ -16,23 +16,7 @@ class Health(TypedDict):
     version: NotRequired[str]
 
 
-class UploadTarget(TypedDict):
-    """Answer to ``init``: where the archive goes, or that the server has this content already."""
-
-    task_id: str
-    name: str
-    version: int
-    version_id: str
-    existing_task: bool
-    content_unchanged: bool
-    content_hash: str
-    upload_url: str | None
-    upload_method: str
-    upload_headers: dict[str, str]
-    requires_completion: bool
-
-
-class UploadResult(TypedDict):
+class UploadedVersion(TypedDict):
     """Answer to ``complete``: the version that now exists."""
 
     task_id: str
@@ -42,6 +26,15 @@ class UploadResult(TypedDict):
     existing_task: bool
     content_unchanged: bool
     content_hash: str
+
+
+class UploadTarget(UploadedVersion):
+    """Answer to ``init``: where the archive goes, or that the server has this content already."""
+
+    upload_url: str | None
+    upload_method: str
+    upload_headers: dict[str, str]
+    requires_completion: bool
 
 
 class AgentConfig(TypedDict, total=False):

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oddish.cli.text import age, between, clean, duration, joined, number, one_line
+from oddish.cli.text import age, between, clean, command, duration, joined, number, one_line
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,8 @@ def test_numbers(value: float | None, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(-3, "0s"), (59.9, "59s"), (61, "1m01s"), (3599, "59m59s"), (3661, "1h01m")]
+    ("seconds", "expected"),
+    [(-3, "0s"), (59.9, "59s"), (61, "1m01s"), (3599, "59m59s"), (3661, "1h01m"), (300_000, "3d")],
 )
 def test_durations(seconds: float, expected: str) -> None:
     assert duration(seconds) == expected
@@ -46,6 +47,10 @@ def test_times_with_and_without_an_offset() -> None:
     assert age("2026-01-01T12:00:00Z", now) == age("2026-01-01T12:00:00", now) == "1m00s ago"
     assert between("2026-01-01T12:00:00Z", None, now) == "1m00s"
     assert between(None, None) == age(None) == age("no time") == "–"
+
+
+def test_commands_can_be_pasted() -> None:
+    assert command("status", "-e", "it's $HOME") == """oddish status -e 'it'"'"'s $HOME'"""
 
 
 def test_long_lists_are_counted() -> None:

@@ -1,0 +1,96 @@
+"""The command as a process on a terminal: the live view and what Ctrl-C does to it."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
+
+
+class Terminal:
+    def __init__(self, *arguments: str) -> None:
+        self._master, slave = pty.openpty()
+        environ = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
+        self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=slave, stdout=slave, stderr=slave, env=environ)
+        os.close(slave)
+        self.output = ""
+
+    def read(self) -> bool:
+        with suppress(OSError):
+            data = os.read(self._master, 65536)
+            self.output += data.decode(errors="replace")
+            return bool(data)
+        return False
+
+    def wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + 20
+        while text not in self.output:
+            assert time.monotonic() < deadline, self.output
+            assert self.read(), self.output
+
+    def wait(self) -> int:
+        while self.read():
+            pass
+        return self.process.wait(20)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._master)
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    opened: list[Terminal] = []
+    yield opened
+    for terminal in opened:
+        terminal.close()
+
+
+def test_the_live_view_gives_way_to_the_results(server: Any, make_task_dir: Any, terminals: list[Terminal]) -> None:
+    def work(fake: Any) -> None:
+        for trial in fake.trials():
+            if trial["harbor_stage"] == "agent_running":
+                trial.update(status="success", reward=1.0, harbor_stage="completed")
+            else:
+                trial.update(status="running", harbor_stage="agent_running", started_at="2026-01-01T00:00:00Z")
+
+    server.tick = work
+    terminal = Terminal("run", str(make_task_dir()), "-a", "oracle")
+    terminals.append(terminal)
+    assert terminal.wait() == 0, terminal.output
+    assert "agent at work" in terminal.output
+    after = terminal.output.rpartition("1/1 done: 1 success")[2]
+    assert re.search(r"greet\s+oracle\s+–\s+1\s+1\s+1\s+1/1", after)
+
+
+def test_ctrl_c_detaches(server: Any, make_task_dir: Any, terminals: list[Terminal]) -> None:
+    terminal = Terminal("run", str(make_task_dir()), "-a", "oracle", "-E", "calm-fern-1234")
+    terminals.append(terminal)
+    terminal.wait_for("0/1 done: 1 queued")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.wait() == 130, terminal.output
+    assert "oddish status -e calm-fern-1234 --watch" in terminal.output
+    assert "Traceback" not in terminal.output
+    assert [trial["status"] for trial in server.trials()] == ["queued"]
+
+
+def test_ctrl_c_while_sending(server: Any, make_task_dir: Any, terminals: list[Terminal]) -> None:
+    server.refusals["POST", "/tasks/upload/init"] = (503, {"detail": "busy"})
+    terminal = Terminal("run", str(make_task_dir()), "-a", "oracle")
+    terminals.append(terminal)
+    terminal.wait_for("sending 1 task")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.wait() == 130, terminal.output
+    assert "Interrupted." in terminal.output
+    assert "Traceback" not in terminal.output
