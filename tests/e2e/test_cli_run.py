@@ -1,0 +1,171 @@
+"""The command line against the real local stack: real trials, in the local sandbox."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
+ROW = re.compile(r"^\| \[(?P<task>[a-z-]+)\].*\| (?P<oracle>[0-9.]+) \| (?P<nop>[0-9.]+) \|$", re.MULTILINE)
+
+
+class Cli:
+    """Runs ``oddish`` as a process with a state directory of its own."""
+
+    def __init__(self, home: Path) -> None:
+        foreign = ("ODDISH_", "PG")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        self.environ = kept | {"ODDISH_HOME": str(home)}
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        command = [*PROGRAM, *map(str, arguments)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            command, env=self.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def __call__(self, *arguments: str | Path, exit_code: int = 0) -> str:
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=180)
+        assert process.returncode == exit_code, f"{output}\n{errors}"
+        return output + errors
+
+    def json(self, *arguments: str | Path, exit_code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--json", exit_code=exit_code))
+
+    def trials(self, experiment: str) -> list[dict[str, Any]]:
+        tasks = self.json("status", "-e", experiment)
+        return [trial for task in tasks for trial in task["trials"]]
+
+
+@pytest.fixture(scope="module")
+def oddish(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    cli = Cli(tmp_path_factory.mktemp("home"))
+    cli("up")
+    yield cli
+    cli("down")
+
+
+def eventually[T](read: Callable[[], T], wanted: Callable[[T], bool], timeout: float = 30.0) -> T:
+    deadline = time.monotonic() + timeout
+    while not wanted(value := read()):
+        assert time.monotonic() < deadline, value
+        time.sleep(0.1)
+    return value
+
+
+def expected_rewards(examples: Path, agent: str) -> dict[str, float]:
+    rows = ROW.finditer((examples / "README.md").read_text())
+    return {row["task"]: float(row[agent]) for row in rows}
+
+
+def test_the_examples_page_lists_every_example(examples: Path) -> None:
+    assert set(expected_rewards(examples, "oracle")) == {path.parent.name for path in examples.glob("*/task.toml")}
+
+
+@pytest.mark.parametrize("agent", ["oracle", "nop"])
+def test_every_example_gives_the_reward_on_its_page(oddish: Cli, examples: Path, agent: str) -> None:
+    output = oddish("run", examples, "-a", agent, "-E", f"examples-{agent}")
+    expected = expected_rewards(examples, agent)
+    tasks = oddish.json("status", "-e", f"examples-{agent}")
+    rewards = {task["name"]: [trial["reward"] for trial in task["trials"] if trial["agent"] == agent] for task in tasks}
+    assert rewards == {task: [reward] for task, reward in expected.items()}
+    for task, reward in expected.items():
+        assert re.search(
+            rf"^{task} +{agent} +– +1 +{reward:g} +{reward:g} +{int(reward == 1)}/1 ", output, re.MULTILINE
+        )
+
+
+def test_a_report_and_measurements_are_kept(oddish: Cli, examples: Path) -> None:
+    oddish("run", examples / "csv-report", "-a", "oracle", "-E", "report")
+    (trial,) = oddish.trials("report")
+    assert trial["result"]["checks_passed"] == 6
+    assert (trial["result"]["_verifier"]["passed"], trial["result"]["_verifier"]["tests"]) == (6, 6)
+    assert "6 of 6 passed" in oddish("status", trial["id"])
+
+
+def test_running_again_starts_what_is_missing(oddish: Cli, examples: Path) -> None:
+    def again(count: int) -> str:
+        return oddish("run", examples / "hello-world", "-a", "oracle", "-E", "repeated", "--n-trials", str(count))
+
+    assert "2 trials started." in again(2)
+    assert "Nothing to start" in again(2)
+    output = again(3)
+    assert "1 trial started." in output
+    assert re.search(r"^hello-world +oracle +– +3 +1 1 1 +1 +3/3 ", output, re.MULTILINE)
+
+
+def test_json_in_the_background(oddish: Cli, examples: Path) -> None:
+    document = oddish.json("run", examples / "hello-world", "-a", "nop", "-E", "quiet", "--n-trials", "2")
+    assert (document["experiment"], document["total_trials"]) == ("quiet", 2)
+    assert "2/2 done: 2 success" in oddish("status", "-e", "quiet", "--watch")
+    task_id = document["tasks"][0]["id"]
+    assert oddish.json("status", task_id)["id"] == task_id
+
+
+def test_the_system(oddish: Cli, examples: Path) -> None:
+    oddish("run", examples / "hello-world", "-a", "oracle", "-E", "shown")
+    assert re.search(r"^shown +1 +0 +0 +1 +0 ", oddish("status"), re.MULTILINE)
+    assert oddish.json("status")["health"]["status"] == "healthy"
+
+
+def test_ctrl_c_detaches_and_cancel_stops(oddish: Cli, slow_task: Path) -> None:
+    watching = oddish.start("run", slow_task, "-a", "oracle", "-E", "slow")
+    (trial,) = eventually(
+        lambda: oddish.trials("slow") if "slow" in oddish("status") else [],
+        lambda trials: any(trial["harbor_stage"] == "agent_running" for trial in trials),
+    )
+    watching.send_signal(signal.SIGINT)
+    _, errors = watching.communicate(timeout=20)
+    assert watching.returncode == 130, errors
+    assert "oddish status -e slow --watch" in errors
+    assert oddish.json("status", trial["id"])["status"] == "running"
+
+    assert oddish.json("cancel", trial["id"])["trials_cancelled"] == 1
+    cancelled = eventually(
+        lambda: oddish.json("status", trial["id"]), lambda found: bool(found["status"] == "failed"), timeout=15
+    )
+    assert cancelled["harbor_stage"] == "cancelled"
+    assert "ancelled" in oddish("status", trial["task_id"])
+
+
+@pytest.mark.parametrize("by", ["task", "experiment"])
+def test_cancelling_more_than_one_trial(oddish: Cli, make_task: Callable[..., Path], by: str) -> None:
+    task = make_task(f"slow-{by}", solve="sleep 300")
+    started = oddish.json("run", task, "-a", "oracle", "-E", f"by-{by}", "--n-trials", "3")
+    what = [started["tasks"][0]["id"]] if by == "task" else ["--experiment", f"by-{by}"]
+    assert oddish.json("cancel", *what)["trials_cancelled"] == 3
+    output = oddish("status", "-e", f"by-{by}", "--watch")
+    assert output.count("ancelled") >= 3
+    assert oddish.json("cancel", *what)["trials_cancelled"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["-a", "no-such-agent"], "no-such-agent"),
+        (["-a", "oracle", "--env", "no-such-place"], "no-such-place"),
+        (["-a", "claude-code"], "model"),
+    ],
+)
+def test_what_the_server_refuses(oddish: Cli, examples: Path, arguments: list[str], named: str) -> None:
+    output = oddish("run", examples / "hello-world", *arguments, "-E", "refused", exit_code=1)
+    assert named in output
+    assert "Error:" in output
+    assert "Traceback" not in output
+    assert oddish.json("status", "-e", "refused", exit_code=1)["status"] == 404
+
+
+def test_a_failing_run_ends_with_1_and_says_why(oddish: Cli, make_task: Callable[..., Path]) -> None:
+    task = make_task("no-reward", solve="true", test="echo nothing")
+    output = oddish("run", task, "-a", "oracle", "-E", "no-reward", exit_code=1)
+    assert re.search(r"^no-reward-[0-9a-f]{8}-0 +failed +\S", output, re.MULTILINE)
+    assert "reward" in output.lower()
