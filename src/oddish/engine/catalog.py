@@ -22,9 +22,11 @@ WITHOUT_MODEL = frozenset({AgentName.ORACLE.value, AgentName.NOP.value})
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "ack": ("kubectl",),
     "apple-container": ("container",),
+    "ec2": ("ssh",),
     "kata": ("nerdctl",),
     "openshift": ("oc",),
     "podman": ("podman",),
+    "sbx": ("sbx",),
     "singularity": ("singularity", "apptainer"),
 }
 """Environments that need a program, any one of them."""

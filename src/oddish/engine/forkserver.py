@@ -62,7 +62,9 @@ class ForkServer:
         self._orphans: dict[int, float] = {}
         self._model_server: ModelServer | None = None
         self._selector = selectors.DefaultSelector()
-        self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_reader, False)
+        os.set_blocking(self._wake_writer, False)
 
     def serve(self) -> None:
         """Answer until the control connection ends, then kill what is left."""
@@ -135,6 +137,7 @@ class ForkServer:
         for pid, label in self._attempts.items():
             if label == message["attempt"]:
                 process.kill_group(pid)
+                process.kill(pid)
 
     def _on_ended_children(self) -> bool:
         with contextlib.suppress(BlockingIOError):
@@ -198,10 +201,14 @@ class ForkServer:
             self._control.send(Exited(type="exited", attempt=label, pid=pid, status=-signal.SIGKILL))
 
     def _kill_everything(self) -> None:
-        servers = [self._model_server] if self._model_server is not None else []
-        pids = [*self._attempts, *(pid for server in servers for pid in (*server.attempts.values(), server.pid))]
-        for pid in filter(None, pids):
+        own = list(self._attempts)
+        if self._model_server is not None:
+            own.append(self._model_server.pid)
+            for pid in filter(None, self._model_server.attempts.values()):
+                process.kill_group(pid)
+        for pid in own:
             process.kill_group(pid)
+            process.kill(pid)
         self._attempts.clear()
         self._model_server = None
         give_up = time.monotonic() + 2 * ORPHAN_GRACE_SEC

@@ -88,11 +88,9 @@ def kill(pid: int) -> None:
 
 
 def kill_group(pid: int) -> None:
-    """Kill the process group that ``pid`` leads, and ``pid`` itself if it has not made the group yet."""
-    try:
+    """Kill the process group that ``pid`` leads or led, if there is one."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        kill(pid)
 
 
 def close_descriptors_except(keep: int) -> None:
