@@ -112,7 +112,7 @@ class Connection:
                 response = client.send(request())
             except httpx2.UnsupportedProtocol as error:
                 raise InvalidInput(f"{self.base_url!r} is no http or https address.") from error
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 if attempt == attempts:
                     raise self._unreachable(error) from error
             else:
@@ -122,7 +122,7 @@ class Connection:
             self._sleep(self._retry.delay(attempt, asked_to_wait))
         raise AssertionError("the last attempt returns or raises")
 
-    def _unreachable(self, error: httpx2.TransportError) -> Unreachable:
+    def _unreachable(self, error: httpx2.RequestError) -> Unreachable:
         host = error.request.url.host
         reason = str(error) or type(error).__name__
         if isinstance(error, httpx2.TimeoutException):
