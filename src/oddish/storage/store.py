@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import IO, Self
 from urllib.parse import unquote, urlsplit
 
 import obstore
@@ -101,7 +101,7 @@ class ArtifactStore:
         except BACKEND_ERRORS as error:
             raise translated(error, key) from error
 
-    async def put_file(self, key: str, source: Path | BinaryIO, *, write_once: bool = False) -> Written:
+    async def put_file(self, key: str, source: Path | IO[bytes], *, write_once: bool = False) -> Written:
         """Store a file of this machine in chunks and return its size and SHA-256, both of the bytes that were stored.
 
         A file that grows meanwhile is stored up to the size it had. An ``OSError`` means: ``source`` cannot be opened.
@@ -127,7 +127,7 @@ class ArtifactStore:
         Raises ``TooLarge`` once more than ``size_limit`` bytes came.
         """
         checked_key(key)
-        with tempfile.TemporaryFile(dir=self._root) as received:
+        with self._temporary(key) as received:
             size = 0
             async for chunk in chunks:
                 size += len(chunk)
@@ -281,6 +281,12 @@ class ArtifactStore:
         if isinstance(self._backend, S3Store | GCSStore | AzureStore):
             return SignedUrl(await self._presigned(self._backend, "GET", key, expires_in), "GET", {})
         return SignedUrl(self._own_signer().sign("GET", key, expires_in=expires_in), "GET", {})
+
+    def _temporary(self, key: str) -> IO[bytes]:
+        try:
+            return tempfile.TemporaryFile(dir=self._root)
+        except OSError as error:
+            raise translated(error, key) from error
 
     async def _presigned(
         self, backend: S3Store | GCSStore | AzureStore, method: Method, key: str, expires_in: int

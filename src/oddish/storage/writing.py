@@ -1,6 +1,7 @@
 """Writing one file into the store in a single pass that also measures and hashes it."""
 
 import asyncio
+import errno
 import hashlib
 import os
 import secrets
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import obstore
 from obstore.store import ObjectStore
@@ -32,7 +33,7 @@ class Written:
     sha256: str
 
 
-def write_local(root: Path, key: str, source: BinaryIO, *, write_once: bool) -> Written:
+def write_local(root: Path, key: str, source: IO[bytes], *, write_once: bool) -> Written:
     """Copy into the directory of a local store; readers see the whole object or none."""
     target = root / key
     staging = root / STAGING
@@ -44,7 +45,7 @@ def write_local(root: Path, key: str, source: BinaryIO, *, write_once: bool) -> 
         with partial.open("xb") as file:
             for chunk in hashing:
                 file.write(chunk)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_directory(target.parent)
         if write_once:
             target.hardlink_to(partial)
         else:
@@ -54,7 +55,7 @@ def write_local(root: Path, key: str, source: BinaryIO, *, write_once: bool) -> 
     return hashing.written
 
 
-async def write_remote(store: ObjectStore, key: str, source: BinaryIO, *, write_once: bool) -> Written:
+async def write_remote(store: ObjectStore, key: str, source: IO[bytes], *, write_once: bool) -> Written:
     """Send to a bucket: in one piece when small or conditional, else in parts."""
     hashing = _Hashing(source)
     if hashing.expected <= (EXACT_ONCE_BYTES if write_once else MULTIPART_BYTES):
@@ -84,6 +85,13 @@ def prune_empty(directory: Path) -> None:
             Path(path).rmdir()
 
 
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+
+
 async def _exists(store: ObjectStore, key: str) -> bool:
     try:
         await obstore.head_async(store, key)
@@ -95,7 +103,7 @@ async def _exists(store: ObjectStore, key: str) -> bool:
 class _Hashing:
     """Iterates once over the bytes that a file has now; ``written`` describes them afterwards."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: IO[bytes]) -> None:
         self._source = source
         self._digest = hashlib.sha256()
         self._size = 0

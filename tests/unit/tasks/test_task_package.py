@@ -82,7 +82,7 @@ trees = st.lists(st.sampled_from(PLACES), unique=True).flatmap(
 
 
 @given(trees)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @example({".gitignore": "keep/\n!keep/b.txt\n", "environment/keep/b.txt": "x"})
 def test_the_engines_files_are_published_and_survive_the_journey(tree: dict[str, Content]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
