@@ -71,7 +71,7 @@ class Context:
         return rules
 
     def ignored(self, relative: str) -> bool:
-        """Whether ``.dockerignore`` leaves out this path or a directory above it; the last rule that matches decides."""
+        """Whether ``.dockerignore`` leaves out this path or one above it; the last rule that matches decides."""
         parts = relative.split("/")
         above = ["/".join(parts[: count + 1]) for count in range(len(parts))]
         result = False

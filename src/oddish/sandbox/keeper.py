@@ -40,20 +40,23 @@ _KILL_ROUNDS = 20
 _REMOVAL_ATTEMPTS = 50
 
 
-def bootstrap(life: int, gate: int) -> list[str]:
-    """Interpreter arguments that run this module on the descriptors ``life`` and ``gate``."""
+def bootstrap(*descriptors: int) -> list[str]:
+    """Interpreter arguments that run ``main`` of this module on inherited descriptors."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     code = (
         "import sys, types\n"
         f"for name, path in (('oddish', {package!r}), ('oddish.sandbox', {package + '/sandbox'!r})):\n"
         "    module = types.ModuleType(name); module.__path__ = [path]; sys.modules[name] = module\n"
         "from oddish.sandbox.keeper import main\n"
-        f"main({life}, {gate})"
+        f"main{descriptors!r}"
     )
     return ["-I", "-S", "-c", code]
 
 
-def main(life: int, gate: int) -> "NoReturn":
+def main(life: int, gate: int, lock: int) -> "NoReturn":
+    """``life`` and ``gate`` are sockets; ``lock`` is only kept open, for as long as this process lives."""
+    for descriptor in (life, gate, lock):
+        os.set_inheritable(descriptor, False)
     with socket.socket(fileno=life) as lifeline, socket.socket(fileno=gate) as door:
         order: Order = marshal.loads(_receive(lifeline, []) or b"")  # noqa: S302 - written by our own parent
         supervisor = _Supervisor(order, lifeline)
@@ -174,7 +177,7 @@ class _Supervisor:
                 os.waitpid(-1, 0)
         for group in self.order["groups"]:
             _remove_group(group)
-        _delete(self.order["directory"])
+        delete(self.order["directory"])
 
 
 class _Gate:
@@ -354,7 +357,7 @@ def _remove_group(path: str) -> None:
             return
 
 
-def _delete(directory: str) -> None:
+def delete(directory: str) -> None:
     """Delete a tree that its former inhabitants may have made deep or unreadable."""
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
     remove = ["rm", "-rf", "--", directory]

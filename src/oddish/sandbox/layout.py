@@ -82,8 +82,7 @@ _PASSWORDS = ("shadow", "gshadow")
 
 
 def arguments(spec: Spec) -> list[str]:
-    """Make the directories of ``spec`` and return bubblewrap's arguments, the init's command line included."""
-    spec.directory.mkdir(parents=True, mode=0o700)
+    """Fill the directory of ``spec`` and return bubblewrap's arguments, the init's command line included."""
     root = spec.directory / "root"
     root.mkdir(mode=0o755)
     if not spec.layers:

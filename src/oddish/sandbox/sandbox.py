@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Literal, Self
 
 from oddish.errors import Unavailable
-from oddish.sandbox import cgroup, host, keeper, layout, privileges, syscalls
+from oddish.sandbox import cgroup, host, keeper, layout, privileges, sweep, syscalls
 from oddish.sandbox.capture import Capture, Lines
 from oddish.sandbox.spec import Command, Completed, Spec
 
@@ -95,18 +95,11 @@ class Sandbox:
         return self._ended
 
     async def _open(self, program: str) -> None:
-        self._keeper = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *keeper.bootstrap(self._life_end.fileno(), self._door_end.fileno()),
-            env={name: os.environ[name] for name in _KEEPER_ENVIRONMENT if name in os.environ},
-            pass_fds=(self._life_end.fileno(), self._door_end.fileno()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._life_end.close()
-        self._door_end.close()
+        lock = sweep.claim(self.spec.directory, self.spec.name)
+        try:
+            await self._start_keeper(lock)
+        finally:
+            os.close(lock)
         self._life.setblocking(False)
         self._door.setblocking(False)
         order: Order = {
@@ -125,6 +118,21 @@ class Sandbox:
             raise Unavailable(f"The local sandbox did not start: {report['error']}.")
         self.init, self.scoped = report["init"], report["scoped"]
         self._loop.add_reader(self._door, self._read_replies)
+
+    async def _start_keeper(self, lock: int) -> None:
+        inherited = (self._life_end.fileno(), self._door_end.fileno(), lock)
+        self._keeper = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *keeper.bootstrap(*inherited),
+            env={name: os.environ[name] for name in _KEEPER_ENVIRONMENT if name in os.environ},
+            pass_fds=inherited,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._life_end.close()
+        self._door_end.close()
 
     async def _report(self) -> "Report":
         header = await self._exactly(keeper.HEADER.size)

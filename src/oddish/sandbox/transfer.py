@@ -16,6 +16,7 @@ from oddish.sandbox.spec import PATH, ROOT, Command, User
 
 _ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
 _ERROR_BYTES = 4096
+_END_SECONDS = 30.0
 _TAR_PACKED = frozenset({0, 1})
 """GNU tar says 1 when a file changed while it was read, which is normal beside running processes."""
 _PUT_FILE = """
@@ -60,15 +61,16 @@ async def _stream(
             os.close(null)
         try:
             outcome, failure = await asyncio.shield(asyncio.to_thread(_finish, work, ours))
-            if failure is not None and not isinstance(failure, BrokenPipeError):
-                raise failure
-            code = await asyncio.shield(running.ended)
+            await asyncio.wait([running.ended], timeout=_END_SECONDS)
         finally:
             await asyncio.shield(running.kill())
-        if code not in accepted:
+        code = running.ended.result()
+        if code not in accepted and (failure is None or code > 0 or isinstance(failure, BrokenPipeError)):
             errors.seek(0)
             message = errors.read(_ERROR_BYTES).decode(errors="replace").strip()
-            raise TransferFailed(message or f"The copy ended with code {code}.")
+            raise TransferFailed(message or f"The copy ended with code {code}.") from failure
+        if failure is not None:
+            raise failure
         return outcome
 
 

@@ -1,0 +1,34 @@
+"""Removing what sandboxes left behind whose keeper was killed, or whose machine was."""
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+
+from oddish.sandbox import cgroup, keeper
+
+LOCK = "lock"
+"""File in a sandbox's directory: holds the sandbox's name, and is locked for as long as its keeper lives."""
+
+
+def claim(directory: Path, name: str) -> int:
+    """Make and lock the directory of a new sandbox; whoever has the descriptor open holds the lock."""
+    directory.mkdir(mode=0o700, parents=True)
+    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.write(descriptor, name.encode())
+    return descriptor
+
+
+def sweep(scratch: Path) -> tuple[str, ...]:
+    """Delete directories and control groups of sandboxes below ``scratch`` that nobody keeps; their names."""
+    removed = []
+    for lock in scratch.glob(f"*/{LOCK}"):
+        with contextlib.suppress(OSError), lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            name = file.read()
+            for hierarchy in cgroup.hierarchies():
+                cgroup.remove([hierarchy.directory / f"oddish-{name}"] if name else [])
+            keeper.delete(str(lock.parent))
+            removed.append(name)
+    return tuple(removed)

@@ -1,0 +1,83 @@
+"""Nothing gets out of a sandbox, whoever started it. Each attempt that could succeed is shown to succeed beside it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ordinary_user
+from support.escape_probes import PROBES
+
+MODES = ("root", "user")
+
+
+def _outcome(command: list[str]) -> dict[str, Any]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.fixture(scope="session")
+def by_root() -> dict[str, Any]:
+    if os.geteuid() != 0:
+        pytest.skip("only root can show what root's sandboxes hold")
+    return _outcome([sys.executable, "-m", "support.escape_probes"])
+
+
+@pytest.fixture(scope="session")
+def by_user() -> dict[str, Any]:
+    return _outcome(ordinary_user.command("escape_probes"))
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def outcome(mode: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    result: dict[str, Any] = request.getfixturevalue(f"by_{mode}")
+    assert result["privileged"] is (mode == "root")
+    return result
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_is_refused(outcome: dict[str, Any], probe: str) -> None:
+    code, output = outcome["inside"][probe]
+    if probe == "abstract socket of the host" and not outcome["scoped"]:
+        pytest.skip("kernels before 6.12 cannot keep abstract sockets of a shared network away")
+    assert code == 1, output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("probe", [name for name, probe in PROBES.items() if probe.works_outside])
+def test_could_have_worked(outcome: dict[str, Any], mode: str, probe: str) -> None:
+    if mode not in PROBES[probe].works_outside:
+        pytest.skip("needs privileges beside the sandbox, too")
+    code, output = outcome["outside"][probe]
+    if "No such file" in output:
+        pytest.skip(f"this machine has none: {output}")
+    assert code == 0, output
+
+
+def test_a_daemon_does_not_survive(outcome: dict[str, Any]) -> None:
+    assert outcome["after"]["daemons_before_stop"] > 0
+    assert outcome["after"]["daemons_after_stop"] == 0
+
+
+def test_processes_of_the_host_are_unharmed(outcome: dict[str, Any]) -> None:
+    assert outcome["after"]["victim_alive"]
+
+
+def test_the_sandbox_survives_signals_to_everything_in_it(outcome: dict[str, Any]) -> None:
+    assert outcome["after"]["usable"] == "usable"
+
+
+def test_nothing_is_left_on_disk(outcome: dict[str, Any]) -> None:
+    assert outcome["after"]["scratch_left"] == []
