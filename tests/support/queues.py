@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.queue.cancel import CancelSummary, cancel
 from oddish.queue.claim import Claim, claim
-from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
+from oddish.queue.enqueue import Group, Lane, NewJob, add_group, enqueue, prepare_lanes
 from oddish.queue.finish import FinalState, RetryCause, fence, finish, retry
 from oddish.queue.keys import Limits
 from oddish.queue.lease import Publication, Worker, register
@@ -40,13 +40,19 @@ class Queue:
         priority: int = 0,
         max_attempts: int = 3,
         memory_mb: int = 0,
+        group: str | None = None,
     ) -> None:
         await prepare_lanes(self.engine, [Lane(key, user, key.partition("/")[0], ORG)], self.limits)
         jobs = [
-            NewJob(ORG, "noop", subject, pool, key, user, priority, max_attempts, memory_mb) for subject in subjects
+            NewJob(ORG, "noop", subject, pool, key, user, priority, max_attempts, memory_mb, group)
+            for subject in subjects
         ]
         async with self.engine.begin() as connection:
             await enqueue(connection, jobs)
+
+    async def group(self, group_id: str, *, max_running: int | None = None, after: str | None = None) -> None:
+        async with self.engine.begin() as connection:
+            await add_group(connection, Group(group_id, ORG, max_running, after))
 
     async def claim(
         self, worker_id: str = "w", *, slots: int = 100, pools: Sequence[str] = (POOL,), memory_mb: int = 4096

@@ -257,6 +257,7 @@ job_groups = Table(
     Column("id", Text, primary_key=True),
     Column("org_id", Text, ForeignKey("organisations.id"), nullable=False),
     Column("max_running", Integer),
+    Column("after", Text, ForeignKey("job_groups.id")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
 )
 
@@ -312,7 +313,6 @@ jobs = Table(
     Column("worker_id", Text),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     Column("group_id", Text, ForeignKey("job_groups.id")),
-    Column("after_group_id", Text, ForeignKey("job_groups.id")),
     Column("memory_mb", Integer, nullable=False, server_default=text("0")),
     Column("error", Text),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),

@@ -33,11 +33,18 @@ INSERT INTO queue_caps (name) SELECT name FROM unnest(CAST(:names AS text[])) AS
 ON CONFLICT DO NOTHING
 """
 
-# Adds jobs that may run at once. Locks: queue_lanes (shared, through the foreign key).
+# Adds jobs: ready, or held when their group decides. Locks: queue_lanes and job_groups (shared, by foreign key).
 ENQUEUE = """
-INSERT INTO jobs (org_id, kind, subject_id, pool, key, lane, priority, max_attempts, memory_mb, state)
-VALUES (:org_id, :kind, :subject_id, :pool, :key, :lane, :priority, :max_attempts, :memory_mb, 'ready')
+INSERT INTO jobs (org_id, kind, subject_id, pool, key, lane, priority, max_attempts, memory_mb, group_id, state)
+VALUES (:org_id, :kind, :subject_id, :pool, :key, :lane, :priority, :max_attempts, :memory_mb, :group_id,
+        CASE WHEN CAST(:group_id AS text) IS NULL THEN 'ready' ELSE 'held' END)
 """
+
+# Makes a group. Locks: job_groups (shared, the one it comes after).
+ADD_GROUP = "INSERT INTO job_groups (id, org_id, max_running, after) VALUES (:id, :org_id, :max_running, :after)"
+
+# Releases what a group has room for. Locks: job_groups, then held jobs that nobody else has.
+RELEASE_GROUP = "SELECT release_group(:group_id)"
 
 NOTIFY = "SELECT pg_notify(:channel, '')"
 
@@ -64,6 +71,18 @@ class NewJob:
     """0 low, 1 high."""
     max_attempts: int
     memory_mb: int = 0
+    group_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Jobs of which at most ``max_running`` are released at a time, after another group has ended."""
+
+    id: str
+    org_id: str
+    max_running: int | None = None
+    """None: all of them at once."""
+    after: str | None = None
 
 
 async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limits) -> None:
@@ -89,9 +108,16 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
         await connection.execute(text(PREPARE_CAPS), {"names": sorted({*provider_caps, *org_caps})})
 
 
+async def add_group(connection: AsyncConnection, group: Group) -> None:
+    """Make ``group`` in the caller's transaction, before its jobs are added."""
+    await connection.execute(text(ADD_GROUP), asdict(group))
+
+
 async def enqueue(connection: AsyncConnection, jobs: Iterable[NewJob]) -> None:
     """Add ``jobs`` in the caller's transaction; workers are woken when it commits."""
     rows = [asdict(job) for job in jobs]
     if rows:
         await connection.execute(text(ENQUEUE), rows)
+        for group_id in sorted({job["group_id"] for job in rows if job["group_id"] is not None}):
+            await connection.execute(text(RELEASE_GROUP), {"group_id": group_id})
         await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})

@@ -23,7 +23,7 @@ from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
 from oddish.queue.reap import reap
-from oddish.queue.schedule import promote
+from oddish.queue.schedule import promote, release_groups
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
@@ -190,6 +190,8 @@ class WorkerService:
                 log.warning("took back the jobs of a dead worker")
         async with self._database.begin() as connection:
             next_due = await promote(connection)
+        async with self._database.begin() as connection:
+            await release_groups(connection)
         turn = HOUSEKEEPING_SECONDS if next_due is None else min(next_due + 0.05, HOUSEKEEPING_SECONDS)
         self._housekeeping_due = time.monotonic() + turn
         return turn

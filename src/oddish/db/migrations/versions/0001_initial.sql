@@ -206,7 +206,8 @@ CREATE TABLE attempts (
 );
 
 -- Queue ---------------------------------------------------------------------------------------------------------------
--- Lock order everywhere: jobs (by id), trials, queue_keys (by key), queue_lanes (by key, lane), queue_caps (by name).
+-- Lock order everywhere: jobs (by id), trials, queue_keys (by key), queue_lanes (by key, lane), queue_caps (by name),
+-- job_groups (by id). What follows a group's lock takes held jobs only, and none that somebody else has.
 
 CREATE TABLE queue_keys (
   key             text PRIMARY KEY,
@@ -234,12 +235,16 @@ CREATE TABLE queue_lanes (
   PRIMARY KEY (key, lane)
 ) WITH (fillfactor = 50);
 
+-- Jobs that are released together: at most max_running of them at a time (NULL: all), and only when the group that they
+-- come after has ended.
 CREATE TABLE job_groups (
   id           text PRIMARY KEY,
   org_id       text NOT NULL REFERENCES organisations (id),
   max_running  integer CHECK (max_running >= 1),
+  after        text REFERENCES job_groups (id),
   created_at   timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX job_groups_after ON job_groups (after) WHERE after IS NOT NULL;
 
 -- One process life of a worker. Its lease is the only sign of life there is.
 CREATE TABLE workers (
@@ -290,13 +295,13 @@ CREATE TABLE jobs (
   worker_id         text,
   cancel_requested  boolean NOT NULL DEFAULT false,
   group_id          text REFERENCES job_groups (id),
-  after_group_id    text REFERENCES job_groups (id),
   memory_mb         integer NOT NULL DEFAULT 0,
   error             text,
   created_at        timestamptz NOT NULL DEFAULT now(),
   started_at        timestamptz,
   finished_at       timestamptz,
   FOREIGN KEY (key, lane) REFERENCES queue_lanes (key, lane),
+  CHECK (state <> 'held' OR group_id IS NOT NULL),
   CHECK ((state = 'scheduled') = (run_at IS NOT NULL)),
   CHECK ((state = 'running') = (worker_id IS NOT NULL))
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -305,7 +310,7 @@ CREATE INDEX jobs_ready ON jobs (pool, key, lane, priority, ready_at, id) WHERE 
 CREATE INDEX jobs_scheduled ON jobs (run_at) WHERE state = 'scheduled';
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
 CREATE INDEX jobs_group ON jobs (group_id, state) WHERE group_id IS NOT NULL;
-CREATE INDEX jobs_after_group ON jobs (after_group_id) WHERE after_group_id IS NOT NULL AND state = 'held';
+CREATE INDEX jobs_held ON jobs (group_id) WHERE state = 'held';
 CREATE UNIQUE INDEX jobs_one_active ON jobs (kind, subject_id)
   WHERE state IN ('held', 'ready', 'scheduled', 'running');
 CREATE INDEX jobs_subject ON jobs (subject_id);
@@ -344,6 +349,55 @@ BEGIN
 END $$;
 CREATE TRIGGER jobs_count_running AFTER UPDATE ON jobs
   REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION count_running();
+
+-- Releases held jobs of a group up to its limit, the oldest first, once the group it comes after has ended; a job that
+-- waits for its time keeps its place. Jobs that somebody else has locked are left to them.
+CREATE FUNCTION release_group(wanted text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE g job_groups; places integer; released integer;
+BEGIN
+  SELECT * INTO g FROM job_groups WHERE id = wanted FOR NO KEY UPDATE;
+  IF g.after IS NOT NULL AND EXISTS (
+    SELECT FROM jobs WHERE group_id = g.after AND state IN ('held', 'ready', 'scheduled', 'running')
+  ) THEN
+    RETURN 0;
+  END IF;
+  IF g.max_running IS NOT NULL THEN
+    SELECT g.max_running - count(*) INTO places FROM jobs
+    WHERE group_id = g.id AND state IN ('ready', 'scheduled', 'running');
+  END IF;
+  WITH next AS (
+    SELECT id FROM jobs WHERE group_id = g.id AND state = 'held' ORDER BY id
+    LIMIT CASE WHEN g.max_running IS NULL THEN NULL ELSE greatest(places, 0) END FOR NO KEY UPDATE SKIP LOCKED
+  )
+  UPDATE jobs SET state = 'ready', ready_at = clock_timestamp() FROM next WHERE jobs.id = next.id;
+  GET DIAGNOSTICS released = ROW_COUNT;
+  IF released > 0 THEN
+    PERFORM pg_notify('oddish_jobs', '');
+  END IF;
+  RETURN released;
+END $$;
+
+-- A job that ends makes room in its group, and the last one of a group lets the groups after it begin.
+CREATE FUNCTION release_groups() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE ended text;
+BEGIN
+  FOR ended IN
+    SELECT DISTINCT now_.group_id FROM after now_ JOIN before was USING (id)
+    WHERE now_.group_id IS NOT NULL AND now_.state IN ('done', 'failed', 'cancelled')
+      AND was.state NOT IN ('done', 'failed', 'cancelled')
+    ORDER BY 1
+  LOOP
+    PERFORM release_group(ended);
+    PERFORM release_group(id) FROM (
+      SELECT id FROM job_groups WHERE after = ended AND NOT EXISTS (
+        SELECT FROM jobs WHERE group_id = ended AND state IN ('held', 'ready', 'scheduled', 'running')
+      ) ORDER BY id
+    ) waiting;
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER jobs_release_groups AFTER UPDATE ON jobs
+  REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION release_groups();
 
 -- The only writer of a trial's status, attempts and times.
 CREATE FUNCTION project_job() RETURNS trigger LANGUAGE plpgsql AS $$
