@@ -62,11 +62,12 @@ def by_experiment(tasks: list[Task]) -> list[Experiment]:
     """Newest first. A task counts for each experiment that one of its trials belongs to."""
     grouped: dict[str, Experiment] = {}
     for task in tasks:
+        names = {experiment["id"]: experiment["name"] for experiment in task.get("experiments") or []}
+        if task["experiment_id"]:
+            names.setdefault(task["experiment_id"], task.get("experiment_name") or task["experiment_id"])
         for experiment_id, trials in _trials_by_experiment(task).items():
-            own = experiment_id == task.get("experiment_id")
-            experiment = grouped.setdefault(experiment_id, Experiment(experiment_id, experiment_id))
-            if own:
-                experiment.name = task.get("experiment_name") or experiment_id
+            name = names.get(experiment_id, experiment_id)
+            experiment = grouped.setdefault(experiment_id, Experiment(experiment_id, name))
             experiment.tasks += 1
             newest = max((trial["created_at"] for trial in trials), default=task["created_at"])
             experiment.newest = max(experiment.newest, newest)

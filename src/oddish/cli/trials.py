@@ -49,7 +49,9 @@ def detail(trial: Trial) -> str:
         return waiting_reason(trial)
     if status == "retrying":
         tries = f"attempt {trial['attempts']} of {trial['max_attempts']} failed"
-        return one_line(f"{tries}: {error}" if error else tries)
+        queue = trial.get("queue_info")
+        wait = queue.get("reason") if queue else None
+        return "; ".join([one_line(f"{tries}: {error}" if error else tries), *([one_line(wait)] if wait else [])])
     if status == "running":
         return _stage(stage) if stage else "running"
     if stage == "cancelled":
@@ -72,7 +74,9 @@ def _queue_reasons(queue: QueueInfo) -> list[str]:
         reasons.append(f"{queue['ahead']} ahead in the queue")
     elif queue.get("position"):
         reasons.append("next in the queue")
-    if queue.get("running_count") is not None and queue.get("concurrency_limit") is not None:
+    if reason := queue.get("reason"):
+        reasons.append(one_line(reason))
+    elif queue.get("running_count") is not None and queue.get("concurrency_limit") is not None:
         reasons.append(f"{queue['running_count']} of at most {queue['concurrency_limit']} running for this model")
     return reasons
 

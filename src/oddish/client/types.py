@@ -83,6 +83,7 @@ class QueueInfo(TypedDict):
     queued_count: int | None
     running_count: int | None
     concurrency_limit: int | None
+    reason: str | None
 
 
 class Trial(TypedDict):
@@ -114,6 +115,11 @@ class Trial(TypedDict):
     finished_at: str | None
 
 
+class ExperimentRef(TypedDict):
+    id: str
+    name: str
+
+
 class Task(TypedDict):
     id: str
     name: str
@@ -121,6 +127,7 @@ class Task(TypedDict):
     user: str | None
     experiment_id: str | None
     experiment_name: str | None
+    experiments: list[ExperimentRef]
     current_version: int | None
     total: int
     completed: int

@@ -61,6 +61,7 @@ def _task(task_id: str, experiment_id: str, experiment_name: str) -> dict[str, A
         "user": "tester",
         "experiment_id": experiment_id,
         "experiment_name": experiment_name,
+        "experiments": [{"id": experiment_id, "name": experiment_name}],
         "current_version": 1,
         "total": 0,
         "completed": 0,

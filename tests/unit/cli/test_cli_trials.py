@@ -1,0 +1,68 @@
+from typing import cast
+
+import pytest
+
+from oddish.cli.trials import detail, rows
+from oddish.client.types import Task, Trial
+
+
+def trial(number: int = 0, **changes: object) -> Trial:
+    made = {
+        "id": f"t-00000000-{number}",
+        "task_id": "t-00000000",
+        "agent": "codex",
+        "model": "openai/gpt-5",
+        "status": "queued",
+        "harbor_stage": None,
+        "error_message": None,
+        "reward": None,
+        "attempts": 1,
+        "max_attempts": 6,
+        "queue_info": None,
+    }
+    return cast("Trial", made | changes)
+
+
+def queue(**changes: object) -> dict[str, object]:
+    empty = dict.fromkeys(("position", "ahead", "queued_count", "running_count", "concurrency_limit", "reason"))
+    return empty | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "queued"),
+        ({"harbor_stage": "waiting_for_capacity"}, "waiting for capacity"),
+        ({"queue_info": queue(position=1, ahead=0)}, "next in the queue"),
+        (
+            {"queue_info": queue(position=3, ahead=2, running_count=8, concurrency_limit=8)},
+            "2 ahead in the queue; 8 of at most 8 running for this model",
+        ),
+        (
+            {"queue_info": queue(running_count=0, concurrency_limit=8, reason="no live worker offers docker")},
+            "no live worker offers docker",
+        ),
+        ({"status": "running"}, "running"),
+        ({"status": "running", "harbor_stage": "environment_setup"}, "preparing the environment"),
+        ({"status": "running", "harbor_stage": "some_new_stage"}, "some new stage"),
+        ({"status": "retrying", "error_message": "429\nslow down"}, "attempt 1 of 6 failed: 429 slow down"),
+        ({"status": "retrying", "queue_info": queue(reason="next at 12:00")}, "attempt 1 of 6 failed; next at 12:00"),
+        ({"status": "failed", "harbor_stage": "cancelled"}, "cancelled"),
+        ({"status": "failed", "harbor_stage": "cancelled", "error_message": "cancelled by ada"}, "cancelled by ada"),
+        ({"status": "failed", "error_message": "\x1b[1mboom"}, "boom"),
+        ({"status": "success", "harbor_stage": "completed"}, "completed"),
+        ({"status": "success", "error_message": "agent timed out"}, "agent timed out"),
+    ],
+)
+def test_each_state_is_explained(changes: dict[str, object], expected: str) -> None:
+    assert detail(trial(**changes)) == expected
+
+
+def test_results_are_grouped_and_counted() -> None:
+    tasks = [cast("Task", {"id": "t-00000000", "name": "t"})]
+    trials = [trial(10, reward=1.0), trial(2, reward=0.5), trial(1), trial(3, agent="nop", model=None, reward=0.0)]
+    codex, nop = rows(tasks, trials)
+    assert (codex.task, codex.agent, codex.model) == ("t", "codex", "openai/gpt-5")
+    assert [each["id"][-2:] for each in codex.trials] == ["-1", "-2", "10"]
+    assert (codex.rewards, codex.mean, codex.passed) == ([0.5, 1.0], 0.75, 1)
+    assert (nop.mean, nop.passed) == (0.0, 0)

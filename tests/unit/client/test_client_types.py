@@ -1,0 +1,81 @@
+"""The client's view of the JSON agrees with the server's models."""
+
+import importlib
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+
+from oddish.client import types
+
+PAIRS = [
+    ("Health", "health.Health"),
+    ("UploadedVersion", "uploads.UploadedVersion"),
+    ("UploadTarget", "uploads.UploadTarget"),
+    ("Submitted", "submission.TaskResponse"),
+    ("Cancelled", "submission.CancelResponse"),
+    ("Trial", "tasks.TrialResponse"),
+    ("Task", "tasks.TaskStatusResponse"),
+    ("SweepRequest", "submission.SweepSubmission"),
+    ("SweepConfig", "submission.SweepConfig"),
+    ("AgentConfig", "submission.AgentConfig"),
+]
+SENT = {"SweepRequest", "SweepConfig", "AgentConfig"}
+
+
+def model_of(path: str) -> type[BaseModel]:
+    module, _, name = path.partition(".")
+    model = getattr(importlib.import_module(f"oddish.schemas.{module}"), name)
+    assert issubclass(model, BaseModel)
+    return model
+
+
+def plain(annotation: Any) -> Any:
+    """Without aliases and annotations."""
+    while True:
+        if isinstance(annotation, TypeAliasType):
+            annotation = annotation.__value__
+        elif get_origin(annotation) in (Annotated, NotRequired):
+            annotation = get_args(annotation)[0]
+        else:
+            return annotation
+
+
+def kinds(annotation: Any) -> Iterator[str]:
+    """The JSON kinds that a value may have."""
+    annotation = plain(annotation)
+    origin = get_origin(annotation) or annotation
+    if origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from kinds(part)
+    elif origin is Literal:
+        yield from {type(value).__name__ for value in get_args(annotation)}
+    elif origin is Any or origin is object:
+        yield "any"
+    elif origin is NoneType:
+        yield "null"
+    elif isinstance(origin, type) and (issubclass(origin, (BaseModel, dict)) or hasattr(origin, "__total__")):
+        yield "object"
+    elif origin in (bool, int, float, str, list):
+        yield origin.__name__
+    else:
+        yield "str"
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_members_and_their_kinds_agree(ours: str, theirs: str) -> None:
+    typed = getattr(types, ours)
+    fields = model_of(theirs).model_fields
+    for name, annotation in get_type_hints(typed).items():
+        assert name in fields, f"{theirs} has no {name}"
+        client, server = set(kinds(annotation)), set(kinds(fields[name].annotation))
+        sent, accepted = (client, server) if ours in SENT else (server, client)
+        assert "any" in accepted or sent <= accepted, f"{ours}.{name}: {sorted(sent)} does not fit {sorted(accepted)}"
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [pair for pair in PAIRS if pair[0] in SENT])
+def test_everything_the_server_requires_is_sent(ours: str, theirs: str) -> None:
+    required = {name for name, field in model_of(theirs).model_fields.items() if field.is_required()}
+    assert required <= getattr(types, ours).__required_keys__
