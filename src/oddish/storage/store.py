@@ -19,7 +19,7 @@ from obstore.store import AzureStore, GCSStore, LocalStore, MemoryStore, ObjectS
 
 from oddish.errors import InvalidInput, TooLarge
 from oddish.home import private_directory
-from oddish.storage.errors import BACKEND_ERRORS, InvalidKey, translated
+from oddish.storage.errors import BACKEND_ERRORS, translated
 from oddish.storage.keys import checked_key
 from oddish.storage.signing import Method, UrlSigner
 from oddish.storage.writing import Written, prune_empty, remove_stale_staging, write_local, write_remote
@@ -298,7 +298,9 @@ class ArtifactStore:
 
     def _own_signer(self) -> UrlSigner:
         if self._signer is None:
-            raise InvalidKey("This store was opened without a signer.")
+            raise InvalidInput(
+                "This store was opened without a signer, so that it has no signed URLs.", fix="Configure a secret key."
+            )
         return self._signer
 
 

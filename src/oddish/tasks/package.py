@@ -12,7 +12,7 @@ from typing import IO, Literal
 
 from oddish.errors import InvalidTask
 from oddish.tasks.selection import GITIGNORE, HARBORIGNORE, InputFilter, published_rules
-from oddish.tasks.structure import CONFIG_FILE, INSTRUCTION_FILE
+from oddish.tasks.structure import CONFIG_FILE, INSTRUCTION_FILE, followed
 
 HASH_PREFIX = "oddish1:"
 
@@ -117,16 +117,21 @@ class _Reader:
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
-        self._rest = b""
+        self._chunk = b""
+        self._position = 0
 
     def read(self, size: int = -1) -> bytes:
-        while len(self._rest) < size:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                break
-            self._rest += chunk
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
+        taken: list[bytes] = []
+        while size > 0:
+            if self._position == len(self._chunk):
+                self._chunk, self._position = next(self._chunks, b""), 0
+                if not self._chunk:
+                    break
+            piece = self._chunk[self._position : self._position + size]
+            self._position += len(piece)
+            size -= len(piece)
+            taken.append(piece)
+        return b"".join(taken)
 
 
 def _content(file: PublishedFile) -> Iterator[bytes]:
@@ -209,10 +214,7 @@ def _regular(path: Path, name: str, status: os.stat_result) -> PublishedFile:
 
 def _settled_link(root: Path, link: PublishedFile, names: set[str]) -> PublishedFile | None:
     """``link`` with a target that also holds where only the package is; the file behind it where none would."""
-    try:
-        resolved = link.source.resolve()
-    except (OSError, RuntimeError):
-        raise InvalidTask(f"{link.path} is a symbolic link that leads to itself.", fix="Remove the link.") from None
+    resolved = followed(link.source, link.path)
     if not resolved.is_relative_to(root) or link.target is None:
         raise _escape(link.path, link.source)
     target = resolved.relative_to(root).as_posix()

@@ -1,5 +1,6 @@
 """The files that a task directory must and must not hold, given its checked configuration. Standard library only."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,7 @@ def check_links(root: Path, path: Path, inputs: InputFilter | None = None) -> No
         if inputs is not None and inputs.excludes(candidate):
             return
         shown = candidate.relative_to(root)
-        try:
-            resolved = candidate.resolve()
-        except (OSError, RuntimeError):
-            raise InvalidTask(f"{shown} is a symbolic link that leads to itself.", fix="Remove the link.") from None
+        resolved = followed(candidate, str(shown))
         if not resolved.is_relative_to(root):
             target = f" (to {os.readlink(candidate)})" if candidate.is_symlink() else ""  # noqa: PTH115 - verbatim
             raise InvalidTask(
@@ -76,6 +74,16 @@ def check_links(root: Path, path: Path, inputs: InputFilter | None = None) -> No
         checked.add(resolved)
 
     visit(path, frozenset())
+
+
+def followed(path: Path, name: str) -> Path:
+    """Where ``path`` leads, existing or not. Raises ``InvalidTask`` calling it ``name`` when it leads to itself."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InvalidTask(f"{name} is a symbolic link that leads to itself.", fix="Remove the link.") from None
+    return path.resolve()
 
 
 def _check_environment(root: Path, config: dict[str, Any]) -> None:
