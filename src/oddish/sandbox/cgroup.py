@@ -11,6 +11,7 @@ from oddish.sandbox import host
 from oddish.sandbox.spec import Limits
 
 _CONTROLLERS = ("memory", "pids", "cpu")
+PREFIX = "oddish-"
 _PERIOD_MICROSECONDS = 100_000
 
 
@@ -87,21 +88,18 @@ def controllers() -> frozenset[str]:
     return frozenset[str]().union(*(hierarchy.controllers for hierarchy in hierarchies()))
 
 
-def create(name: str, limits: Limits) -> tuple[Path, ...]:
-    """Make the groups of one sandbox and set its limits; the paths, for joining and removing."""
-    made: list[Path] = []
-    try:
-        for hierarchy in hierarchies():
-            group = hierarchy.directory / f"oddish-{name}"
-            group.mkdir()
-            made.append(group)
-            for file, value in settings(hierarchy.version, limits).items():
-                if (group / file).exists():
-                    (group / file).write_text(value)
-    except OSError:
-        remove(made)
-        raise
-    return tuple(made)
+def paths(name: str) -> tuple[Path, ...]:
+    """The groups of the sandbox ``name``, made or not."""
+    return tuple(hierarchy.directory / f"{PREFIX}{name}" for hierarchy in hierarchies())
+
+
+def create(name: str, limits: Limits) -> None:
+    """Make the groups of one sandbox and set its limits."""
+    for hierarchy, group in zip(hierarchies(), paths(name), strict=True):
+        group.mkdir()
+        for file, value in settings(hierarchy.version, limits).items():
+            if (group / file).exists():
+                (group / file).write_text(value)
 
 
 def settings(version: int, limits: Limits) -> dict[str, str]:
@@ -125,9 +123,3 @@ def settings(version: int, limits: Limits) -> dict[str, str]:
     if limits.cpu_quota is not None:
         result["cpu.max"] = f"{max(1000, round(limits.cpu_quota * _PERIOD_MICROSECONDS))} {_PERIOD_MICROSECONDS}"
     return result
-
-
-def remove(groups: list[Path]) -> None:
-    for group in groups:
-        with contextlib.suppress(OSError):
-            group.rmdir()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from oddish.sandbox.wire import Order, Report, Request
+    from oddish.sandbox.wire import Claim, Order, Report, Request
 
 HEADER = struct.Struct("=I")
 REPLY = struct.Struct("=IBi")
@@ -58,22 +58,24 @@ def main(life: int, gate: int, lock: int) -> "NoReturn":
     for descriptor in (life, gate, lock):
         os.set_inheritable(descriptor, False)
     with socket.socket(fileno=life) as lifeline, socket.socket(fileno=gate) as door:
-        order: Order = marshal.loads(_receive(lifeline, []) or b"")  # noqa: S302 - written by our own parent
-        supervisor = _Supervisor(order, lifeline)
-        with contextlib.suppress(OSError):
-            try:
-                supervisor.start(door)
+        claim = _receive(lifeline, [])
+        if claim is None:
+            os._exit(0)
+        supervisor = _Supervisor(marshal.loads(claim), lifeline)  # noqa: S302 - written by our own parent
+        try:
+            if order := _receive(lifeline, []):
+                supervisor.start(marshal.loads(order), door)  # noqa: S302 - written by our own parent
                 door.close()
                 supervisor.watch()
-            except OSError as error:
-                supervisor.say({"error": str(error)})
+        except OSError as error:
+            supervisor.say({"error": str(error)})
         supervisor.end()
     os._exit(0)
 
 
 class _Supervisor:
-    def __init__(self, order: "Order", lifeline: socket.socket) -> None:
-        self.order = order
+    def __init__(self, claim: "Claim", lifeline: socket.socket) -> None:
+        self.claim = claim
         self.lifeline = lifeline
         self.bwrap = 0
         self.init = -1
@@ -85,11 +87,11 @@ class _Supervisor:
         with contextlib.suppress(OSError):
             send(self.lifeline, marshal.dumps(dict(report)))
 
-    def start(self, door: socket.socket) -> None:
+    def start(self, order: "Order", door: socket.socket) -> None:
         ready, diagnostics, info = os.pipe(), os.pipe(), os.pipe()
         self.bwrap = os.fork()
         if self.bwrap == 0:
-            _in_child(lambda: self._become_bwrap(ready[1], diagnostics[1], info[1]))
+            _in_child(lambda: self._become_bwrap(order, ready[1], diagnostics[1], info[1]))
         for _, write in (ready, diagnostics, info):
             os.close(write)
         said = os.read(ready[0], 1)
@@ -103,7 +105,7 @@ class _Supervisor:
         scoped, scoped_write = os.pipe()
         self.gate = os.fork()
         if self.gate == 0:
-            _in_child(lambda: self._become_gate(door, scoped_write))
+            _in_child(lambda: self._become_gate(order, door, scoped_write))
         os.close(scoped_write)
         answer = os.read(scoped, 4096)
         os.close(scoped)
@@ -112,40 +114,40 @@ class _Supervisor:
         self.say({"init": pid, "scoped": answer == b"1"})
 
     def _join_groups(self) -> None:
-        for group in self.order["groups"]:
+        for group in self.claim["groups"]:
             with open(f"{group}/cgroup.procs", "w") as file:  # noqa: PTH123 - keeps pathlib out of the hot path
                 file.write("0")
 
-    def _become_bwrap(self, ready: int, diagnostics: int, info: int) -> None:
+    def _become_bwrap(self, order: "Order", ready: int, diagnostics: int, info: int) -> None:
         self._join_groups()
         rules, rules_write = os.pipe()
-        os.write(rules_write, self.order["filter"])
+        os.write(rules_write, order["filter"])
         os.close(rules_write)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(ready, 1)
         os.dup2(diagnostics, 2)
         os.set_inheritable(info, True)
         os.set_inheritable(rules, True)
-        program, *arguments = self.order["bwrap"]
+        program, *arguments = order["bwrap"]
         os.execve(program, [program, "--info-fd", str(info), "--seccomp", str(rules), *arguments], {})  # noqa: S606
 
-    def _become_gate(self, door: socket.socket, scoped: int) -> None:
+    def _become_gate(self, order: "Order", door: socket.socket, scoped: int) -> None:
         try:
             self.lifeline.close()
             self._join_groups()
             namespaces = _NAMESPACES
-            if self.order["user_namespace"]:
+            if order["user_namespace"]:
                 namespaces |= os.CLONE_NEWUSER
-            if self.order["network_namespace"]:
+            if order["network_namespace"]:
                 namespaces |= os.CLONE_NEWNET
             os.setns(self.init, namespaces)
             os.chdir("/")
-            if self.order["user_namespace"]:
+            if order["user_namespace"]:
                 os.setresgid(0, 0, 0)
                 os.setresuid(0, 0, 0)
             restricted = privileges.leave_other_domains()
-            privileges.filter_system_calls(self.order["filter"])
-            privileges.keep_only(self.order["capabilities"])
+            privileges.filter_system_calls(order["filter"])
+            privileges.keep_only(order["capabilities"])
             privileges.close_memory()
             privileges.die_with_parent()
         except OSError as error:
@@ -153,7 +155,7 @@ class _Supervisor:
             return
         os.write(scoped, b"1" if restricted else b"0")
         os.close(scoped)
-        _Gate(door, may_set_groups=not self.order["user_namespace"]).serve()
+        _Gate(door, may_set_groups=not order["user_namespace"]).serve()
 
     def watch(self) -> None:
         """Return when the lifeline closes or either process ends."""
@@ -175,9 +177,9 @@ class _Supervisor:
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
-        for group in self.order["groups"]:
-            _remove_group(group)
-        delete(self.order["directory"])
+        for group in self.claim["groups"]:
+            remove_group(group)
+        delete(self.claim["directory"])
 
 
 class _Gate:
@@ -345,16 +347,18 @@ def _tree(leader: int) -> set[int]:
     return members
 
 
-def _remove_group(path: str) -> None:
+def remove_group(path: str) -> bool:
+    """Remove a control group once the last process in it has gone; False when that takes longer than half a second."""
     for _ in range(_REMOVAL_ATTEMPTS):
         try:
             os.rmdir(path)  # noqa: PTH106
         except FileNotFoundError:
-            return
+            return True
         except OSError:
             select.select([], [], [], 0.01)
         else:
-            return
+            return True
+    return False
 
 
 def delete(directory: str) -> None:

@@ -15,7 +15,7 @@ from oddish.sandbox.capture import Capture, Lines
 from oddish.sandbox.spec import Command, Completed, Spec
 
 if TYPE_CHECKING:
-    from oddish.sandbox.wire import Order, Report, Request
+    from oddish.sandbox.wire import Claim, Order, Report, Request
 
 type Stream = Literal["stdout", "stderr"]
 
@@ -102,22 +102,26 @@ class Sandbox:
             os.close(lock)
         self._life.setblocking(False)
         self._door.setblocking(False)
+        groups = [str(group) for group in cgroup.paths(self.spec.name)]
+        claim: Claim = {"groups": groups, "directory": str(self.spec.directory)}
+        await self._tell(marshal.dumps(dict(claim)))
+        cgroup.create(self.spec.name, self.spec.limits)
         order: Order = {
             "bwrap": [program, *layout.arguments(self.spec)],
             "filter": syscalls.program(),
-            "groups": [str(group) for group in cgroup.create(self.spec.name, self.spec.limits)],
-            "directory": str(self.spec.directory),
             "user_namespace": not host.privileged(),
             "network_namespace": not self.spec.network,
             "capabilities": privileges.mask(),
         }
-        body = marshal.dumps(dict(order))
-        await self._loop.sock_sendall(self._life, keeper.HEADER.pack(len(body)) + body)
+        await self._tell(marshal.dumps(dict(order)))
         report = await self._report()
         if "error" in report:
             raise Unavailable(f"The local sandbox did not start: {report['error']}.")
         self.init, self.scoped = report["init"], report["scoped"]
         self._loop.add_reader(self._door, self._read_replies)
+
+    async def _tell(self, body: bytes) -> None:
+        await self._loop.sock_sendall(self._life, keeper.HEADER.pack(len(body)) + body)
 
     async def _start_keeper(self, lock: int) -> None:
         inherited = (self._life_end.fileno(), self._door_end.fileno(), lock)

@@ -3,10 +3,12 @@
 import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from oddish.sandbox import cgroup, keeper
 
+_OLD_SECONDS = 3600
 LOCK = "lock"
 """File in a sandbox's directory: holds the sandbox's name, and is locked for as long as its keeper lives."""
 
@@ -27,8 +29,17 @@ def sweep(scratch: Path) -> tuple[str, ...]:
         with contextlib.suppress(OSError), lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             name = file.read()
-            for hierarchy in cgroup.hierarchies():
-                cgroup.remove([hierarchy.directory / f"oddish-{name}"] if name else [])
-            keeper.delete(str(lock.parent))
-            removed.append(name)
+            if all(keeper.remove_group(str(group)) for group in cgroup.paths(name)):
+                keeper.delete(str(lock.parent))
+                removed.append(name)
+    _remove_old_groups()
     return tuple(removed)
+
+
+def _remove_old_groups() -> None:
+    """Empty groups whose directory is gone. Younger ones may belong to a sandbox that is just starting."""
+    for hierarchy in cgroup.hierarchies():
+        for group in hierarchy.directory.glob(f"{cgroup.PREFIX}*"):
+            with contextlib.suppress(OSError):
+                if time.time() - group.stat().st_mtime > _OLD_SECONDS:
+                    group.rmdir()

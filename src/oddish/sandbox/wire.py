@@ -3,16 +3,20 @@
 from typing import TypedDict
 
 
+class Claim(TypedDict):
+    """What the caller sends first, on the lifeline, before any of it exists: what to remove at the end."""
+
+    groups: list[str]
+    """Control group directories."""
+    directory: str
+
+
 class Order(TypedDict):
-    """What the caller sends first, on the lifeline."""
+    """What the caller sends next, once directory and groups are made."""
 
     bwrap: list[str]
     """Argument list without the descriptors for information and filter."""
     filter: bytes
-    groups: list[str]
-    """Control group directories made for this sandbox."""
-    directory: str
-    """The sandbox's own directory; deleted at the end."""
     user_namespace: bool
     network_namespace: bool
     capabilities: int

@@ -28,6 +28,7 @@ from oddish.sandbox.layers import LayerStore
 from oddish.sandbox.sandbox import CommandFailed, Sandbox, Stream
 from oddish.sandbox.spec import Bind, Command, Limits, Spec
 from oddish.sandbox.support import support
+from oddish.sandbox.sweep import sweep
 
 _MEBIBYTE = 1024 * 1024
 _MISSING_PROGRAM = 127
@@ -134,6 +135,7 @@ class LocalEnvironment(BaseEnvironment):
     @override
     async def start(self, force_build: bool) -> None:
         private_directory(self._scratch)
+        await asyncio.to_thread(sweep, self._scratch)
         for bind in self._spec().binds:
             await asyncio.to_thread(bind.source.mkdir, parents=True, exist_ok=True)
         for note in self.fidelity_notes:
