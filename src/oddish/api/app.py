@@ -9,12 +9,19 @@ from starlette.middleware import Middleware
 from oddish import __version__
 from oddish.api import problems, routing
 from oddish.api.access import AccessLog
-from oddish.api.routes import health, store, uploads, versions
+from oddish.api.routes import health, reads, store, submission, uploads, versions
 from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
 from oddish.api.services import Services
 from oddish.settings import Settings
 
-ROUTERS = (health.router, store.router, uploads.router, versions.router)
+ROUTERS = (
+    health.router,
+    store.router,
+    uploads.router,
+    submission.router,
+    versions.router,
+    reads.router,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:

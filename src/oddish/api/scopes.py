@@ -16,8 +16,16 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/store/{key:path}"): PUBLIC,
     ("POST", "/tasks/upload/init"): Scope.TASKS,
     ("POST", "/tasks/upload/complete"): Scope.TASKS,
+    ("POST", "/tasks/sweep"): Scope.TASKS,
+    ("POST", "/tasks/cancel"): Scope.TASKS,
+    ("GET", "/tasks"): Scope.READ,
+    ("GET", "/tasks/{task_id}"): Scope.READ,
+    ("GET", "/tasks/{task_id}/trials"): Scope.READ,
+    ("GET", "/tasks/{task_id}/trials/{index}"): Scope.READ,
     ("GET", "/tasks/{task_id}/versions"): Scope.READ,
     ("GET", "/tasks/{task_id}/versions/{version}"): Scope.READ,
+    ("GET", "/trials/{trial_id}"): Scope.READ,
+    ("GET", "/experiments/{experiment_id}"): Scope.READ,
 }
 
 

@@ -1,0 +1,165 @@
+"""Reading tasks, trials and experiments."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from fastapi import Query
+
+from oddish.api.authentication import PrincipalOf
+from oddish.api.routing import router as new_router
+from oddish.api.services import ServicesOf
+from oddish.experiments.queries import get_experiment
+from oddish.ids import version_id
+from oddish.schemas.tasks import ExperimentResponse, QueueInfo, TaskStatusResponse, TrialResponse
+from oddish.tasks.queries import TaskFilter, TaskSummary, get_task, list_tasks
+from oddish.trials import waiting
+from oddish.trials.queries import (
+    UNFINISHED,
+    Trial,
+    get_trial,
+    get_trial_of_task,
+    list_live_trials,
+    list_trials_of_task,
+)
+
+type Status = Literal["pending", "running", "completed", "failed"]
+type Limit = Annotated[int, Query(ge=1, le=2000)]
+type Offset = Annotated[int, Query(ge=0, le=1_000_000)]
+type Waits = Mapping[str, waiting.QueueInfo]
+
+router = new_router()
+
+
+@router.get("/tasks", tags=["tasks"])
+async def tasks(
+    principal: PrincipalOf,
+    services: ServicesOf,
+    status: Status | None = None,
+    user: str | None = None,
+    experiment_id: Annotated[str | None, Query(description="Id or name.")] = None,
+    include_trials: bool = True,
+    include_queue_info: bool = False,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> list[TaskStatusResponse]:
+    """Newest first, with the trials of the current version, or of an experiment."""
+    wanted = TaskFilter(experiment=experiment_id, status=status, user=user, limit=limit, offset=offset)
+    async with services.reads.connect() as connection:
+        found = await list_tasks(connection, principal, wanted)
+        if not include_trials:
+            return [_task(summary, None, {}) for summary in found]
+        version_ids = [summary.trial_version_id for summary in found]
+        trials = await list_live_trials(connection, principal, version_ids, experiment=experiment_id)
+        waits = await waiting.queue_info(connection, _unfinished(trials)) if include_queue_info else {}
+    by_task: dict[str, list[Trial]] = {summary.id: [] for summary in found}
+    for trial in trials:
+        by_task[trial.task_id].append(trial)
+    return [_task(summary, by_task[summary.id], waits) for summary in found]
+
+
+@router.get("/tasks/{task_id}", tags=["tasks"])
+async def task(
+    task_id: str,
+    principal: PrincipalOf,
+    services: ServicesOf,
+    include_trials: bool = True,
+) -> TaskStatusResponse:
+    """With the live trials of the current version."""
+    async with services.reads.connect() as connection:
+        found = await get_task(connection, principal, task_id)
+        if not include_trials:
+            return _task(found, None, {})
+        trials = await list_live_trials(connection, principal, [found.trial_version_id], experiment=None)
+        waits = await waiting.queue_info(connection, _unfinished(trials))
+    return _task(found, trials, waits)
+
+
+@router.get("/tasks/{task_id}/trials", tags=["trials"])
+async def trials_of_task(
+    task_id: str,
+    principal: PrincipalOf,
+    services: ServicesOf,
+    probe: bool | None = None,
+    limit: Limit = 2000,
+    offset: Offset = 0,
+) -> list[TrialResponse]:
+    """Of all versions, superseded ones included, in the order of creation."""
+    async with services.reads.connect() as connection:
+        found = await list_trials_of_task(connection, principal, task_id, probe=probe, limit=limit, offset=offset)
+    return [_trial(trial, {}) for trial in found]
+
+
+@router.get("/tasks/{task_id}/trials/{index}", tags=["trials"])
+async def trial_of_task(task_id: str, index: int, principal: PrincipalOf, services: ServicesOf) -> TrialResponse:
+    async with services.reads.connect() as connection:
+        found = await get_trial_of_task(connection, principal, task_id, index)
+        waits = await waiting.queue_info(connection, _unfinished([found]))
+    return _trial(found, waits)
+
+
+@router.get("/trials/{trial_id}", tags=["trials"])
+async def trial(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> TrialResponse:
+    """Also one that was superseded."""
+    async with services.reads.connect() as connection:
+        found = await get_trial(connection, principal, trial_id)
+        waits = await waiting.queue_info(connection, _unfinished([found]))
+    return _trial(found, waits)
+
+
+@router.get("/experiments/{experiment_id}", tags=["experiments"])
+async def experiment(experiment_id: str, principal: PrincipalOf, services: ServicesOf) -> ExperimentResponse:
+    """By id or name, with the counts of its live trials."""
+    async with services.reads.connect() as connection:
+        return ExperimentResponse.model_validate(await get_experiment(connection, principal, experiment_id))
+
+
+def _unfinished(trials: Sequence[Trial]) -> list[str]:
+    return [trial.id for trial in trials if trial.status in UNFINISHED and trial.status != "running"]
+
+
+def _trial(trial: Trial, waits: Waits) -> TrialResponse:
+    response = TrialResponse.model_validate(trial)
+    if (wait := waits.get(trial.id)) is not None:
+        response.queue_info = QueueInfo.model_validate(wait)
+    return response
+
+
+def _task(task: TaskSummary, trials: Sequence[Trial] | None, waits: Waits) -> TaskStatusResponse:
+    experiment = task.experiment or {}
+    return TaskStatusResponse(
+        id=task.id,
+        name=task.name,
+        status=task.status,
+        priority=task.priority,
+        user=task.user,
+        github_username=task.github_username,
+        github_meta=task.github_meta,
+        link=task.link,
+        experiment_id=experiment.get("id"),
+        experiment_name=experiment.get("name"),
+        experiment_is_public=experiment.get("is_public"),
+        experiment_created_at=experiment.get("created_at"),
+        experiment_owner=experiment.get("owner"),
+        experiment_link=experiment.get("link"),
+        experiments=list(task.experiments),
+        current_version=task.current_version,
+        current_version_id=version_id(task.id, task.current_version),
+        trial_version=task.trial_version,
+        trial_version_id=task.trial_version_id,
+        total=task.total,
+        completed=task.completed,
+        failed=task.failed,
+        skipped=task.skipped,
+        progress=task.progress,
+        reward_success=task.reward_success,
+        reward_sum=task.reward_sum,
+        reward_total=task.reward_total,
+        run_analysis=task.run_analysis,
+        run_probe=task.run_probe,
+        trials=None if trials is None else [_trial(trial, waits) for trial in trials],
+        user_tags=task.tags,
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+    )

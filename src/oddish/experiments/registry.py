@@ -1,0 +1,129 @@
+"""Experiments by id or name, made when they are new; two submissions of one name share one experiment."""
+
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import case, or_, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish import ids
+from oddish.db.tables import experiments
+from oddish.errors import Conflict
+from oddish.identity.principal import Principal
+
+ADJECTIVES = (
+    "amber",
+    "brisk",
+    "calm",
+    "clear",
+    "deft",
+    "eager",
+    "fair",
+    "fleet",
+    "gentle",
+    "keen",
+    "light",
+    "lively",
+    "quiet",
+    "rapid",
+    "steady",
+    "swift",
+)
+NOUNS = (
+    "badger",
+    "comet",
+    "delta",
+    "ember",
+    "falcon",
+    "grove",
+    "harbor",
+    "heron",
+    "lark",
+    "maple",
+    "otter",
+    "pine",
+    "quartz",
+    "river",
+    "sparrow",
+    "willow",
+)
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+ATTEMPTS = 8
+
+
+class NotRunnable(Conflict):
+    """A collection, which gathers trials of other experiments and takes no new ones."""
+
+    code = "not_runnable"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    id: str
+    name: str
+
+
+def new_name() -> str:
+    """``adjective-noun-xxxx``."""
+    suffix = "".join(secrets.choice(ALPHABET) for _ in range(4))
+    return f"{secrets.choice(ADJECTIVES)}-{secrets.choice(NOUNS)}-{suffix}"
+
+
+async def get_or_create(
+    connection: AsyncConnection, principal: Principal, reference: str | None, *, user_name: str | None
+) -> Experiment:
+    """The experiment with the id, else with the name ``reference``, else a new one of that name, or of a fresh one.
+
+    Waits for another transaction that is about to create the same name. Raises ``NotRunnable`` for a collection.
+    """
+    for _ in range(ATTEMPTS):
+        found = await _find(connection, principal, reference) if reference is not None else None
+        if found is not None:
+            return found
+        created = await _create(connection, principal, reference or new_name(), user_name)
+        if created is not None:
+            return created
+    raise Conflict("No experiment could be made.", fix="Try again, or name another experiment.")
+
+
+async def _find(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment | None:
+    row = (
+        await connection.execute(
+            select(experiments.c.id, experiments.c.name, experiments.c.is_collection)
+            .where(
+                experiments.c.org_id == principal.org_id,
+                experiments.c.deleted_at.is_(None),
+                or_(experiments.c.id == reference, experiments.c.name == reference),
+            )
+            .order_by(case((experiments.c.id == reference, 0), else_=1))
+            .limit(1)
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    if row.is_collection:
+        raise NotRunnable(
+            f"{row.name!r} is a collection of other experiments' trials.", fix="Name another experiment to run in."
+        )
+    return Experiment(row.id, row.name)
+
+
+async def _create(
+    connection: AsyncConnection, principal: Principal, name: str, user_name: str | None
+) -> Experiment | None:
+    row = (
+        await connection.execute(
+            insert(experiments)
+            .values(
+                id=ids.experiment_id(),
+                org_id=principal.org_id,
+                name=name,
+                created_by=principal.user_id,
+                user_name=user_name,
+            )
+            .on_conflict_do_nothing()
+            .returning(experiments.c.id, experiments.c.name)
+        )
+    ).one_or_none()
+    return None if row is None else Experiment(row.id, row.name)

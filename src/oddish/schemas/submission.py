@@ -1,0 +1,122 @@
+"""Submitting trials, and cancelling them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
+
+type Priority = Literal["low", "high"]
+
+UNSUPPORTED = (
+    "run_analysis",
+    "run_probe",
+    "publish_experiment",
+    "registry_auth",
+    "extra_instructions",
+    "skill_ids",
+    "probe_name",
+    "probe_scope",
+    "result_focus",
+    "evaluation_metric",
+    "github_id",
+)
+"""Members that would change what happens, and that this release does not act on; empty values pass."""
+
+
+class AgentConfig(BaseModel):
+    """How an agent is started. Values of secret-named variables are encrypted and never shown again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    env: dict[Name, Annotated[str, Field(max_length=100_000)]] = Field(default_factory=dict)
+    kwargs: dict[Name, Any] = Field(default_factory=dict)
+    override_setup_timeout_sec: Annotated[float, Field(gt=0)] | None = None
+    override_timeout_sec: Annotated[float, Field(gt=0)] | None = None
+    max_timeout_sec: Annotated[float, Field(gt=0)] | None = None
+    extra_allowed_hosts: list[Name] | None = None
+
+    def overrides(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"env", "kwargs"}, exclude_none=True)
+
+
+class SweepConfig(RequestBody):
+    """One agent and model, and how many trials of it shall exist on the task in the experiment."""
+
+    agent: Annotated[Name, Field(examples=["oracle"])]
+    model: Name | None = None
+    n_trials: Annotated[int, Field(ge=1, le=10_000)] = 1
+    environment: Name | None = None
+    agent_config: AgentConfig = Field(default_factory=AgentConfig)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_timeout(cls, values: Any) -> Any:
+        return _without_timeout(values)
+
+
+class SweepSubmission(RequestBody):
+    task_id: Name
+    configs: Annotated[list[SweepConfig], Field(min_length=1, max_length=100)]
+    append_to_task: bool = False
+    experiment_id: Name | None = Field(None, description="Id or name; a new name makes a new experiment.")
+    environment: Name | None = Field(None, description="For configs that name none. Default: what workers prefer.")
+    priority: Priority = "low"
+    max_trial_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
+    user: Name | None = None
+    content_hash: Annotated[str, Field(max_length=128)] | None = None
+    harbor: dict[str, Any] = Field(default_factory=dict)
+    tags: dict[Name, Annotated[str, Field(max_length=255)]] = Field(default_factory=dict)
+    link: Text | None = None
+    github_username: Name | None = None
+    github_meta: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unsupported(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            for name in UNSUPPORTED:
+                if values.get(name):
+                    raise ValueError(f"{name} is not supported by this release; leave it out.")
+        return _without_timeout(values)
+
+
+class TaskResponse(ResponseBody):
+    """What a submission came to."""
+
+    id: str
+    name: str
+    status: str
+    priority: Priority
+    trials_count: int
+    providers: dict[str, int]
+    experiment_id: str
+    experiment_name: str
+    created_at: datetime
+    new_trial_ids: list[str]
+    user_tags: dict[str, str]
+
+
+class CancelRequest(RequestBody):
+    task_ids: Annotated[list[Name], Field(max_length=1000)] = Field(default_factory=list)
+    trial_ids: Annotated[list[Name], Field(max_length=1000)] = Field(default_factory=list)
+    experiment_id: Name | None = None
+
+
+class CancelResponse(ResponseBody):
+    status: Literal["cancelled"] = "cancelled"
+    task_ids: list[str]
+    not_found_task_ids: list[str]
+    tasks_found: int
+    tasks_cancelled: int
+    trials_cancelled: int
+    modal_calls_cancelled: int = 0
+
+
+def _without_timeout(values: Any) -> Any:
+    if isinstance(values, dict) and values.get("timeout_minutes") is not None:
+        raise ValueError(
+            f"timeout_minutes is not accepted (given: {values['timeout_minutes']!r}); timeouts belong into task.toml."
+        )
+    return values

@@ -1,0 +1,234 @@
+"""Tasks as they are read: each with the state of its trials, derived at that moment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal, select, true
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish import ids
+from oddish.db.tables import experiments, task_experiments, tasks, trials, users
+from oddish.errors import NotFound
+from oddish.identity.principal import Principal
+from oddish.trials.queries import experiment_id
+
+SHOWN_EXPERIMENTS = 20
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """A task and the live trials of one version: nothing has replaced them, and they are no probes.
+
+    The version is the current one; of an experiment it is the newest that has trials there.
+    """
+
+    id: str
+    name: str
+    priority: str
+    user: str
+    github_username: str | None
+    github_meta: dict[str, Any] | None
+    link: str | None
+    tags: dict[str, str]
+    run_analysis: bool
+    run_probe: bool
+    current_version: int
+    created_at: datetime
+    updated_at: datetime
+    experiment: Mapping[str, Any] | None
+    """The one that was asked for, else the newest: id, name, owner, link, is_public, created_at."""
+    experiments: Sequence[Mapping[str, Any]]
+    """The newest ones: id, name."""
+    trial_version: int
+    status: str
+    total: int
+    completed: int
+    failed: int
+    skipped: int
+    reward_success: int
+    reward_sum: float
+    reward_total: int
+    started_at: datetime | None
+    last_finished_at: datetime | None
+
+    @property
+    def trial_version_id(self) -> str:
+        return ids.version_id(self.id, self.trial_version)
+
+    @property
+    def finished_at(self) -> datetime | None:
+        return self.last_finished_at if self.status in ("completed", "failed") else None
+
+    @property
+    def progress(self) -> str:
+        parts = [f"{self.completed}/{self.total} completed"]
+        parts += [f"{count} {word}" for count, word in ((self.failed, "failed"), (self.skipped, "skipped")) if count]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class TaskFilter:
+    experiment: str | None = None
+    """Id or name."""
+    task_id: str | None = None
+    status: str | None = None
+    user: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+async def list_tasks(connection: AsyncConnection, principal: Principal, wanted: TaskFilter) -> Sequence[TaskSummary]:
+    """Newest first."""
+    statement = _visible(principal)
+    experiment = None
+    if wanted.experiment is not None:
+        experiment = experiment_id(principal, wanted.experiment)
+        statement = statement.join(
+            task_experiments,
+            and_(task_experiments.c.task_id == tasks.c.id, task_experiments.c.experiment_id == experiment),
+        )
+    if wanted.task_id is not None:
+        statement = statement.where(tasks.c.id == wanted.task_id)
+    if wanted.user is not None:
+        statement = statement.where(func.coalesce(tasks.c.user_name, users.c.name) == wanted.user)
+    if wanted.status is None:
+        statement = statement.limit(wanted.limit).offset(wanted.offset)
+    summaries = _summaries(statement, experiment)
+    if wanted.status is not None:
+        summaries = summaries.where(summaries.selected_columns.status == wanted.status)
+        summaries = summaries.limit(wanted.limit).offset(wanted.offset)
+    return await _read(connection, summaries)
+
+
+async def get_task(connection: AsyncConnection, principal: Principal, task_id: str) -> TaskSummary:
+    """Raises ``NotFound``."""
+    found = await _read(connection, _summaries(_visible(principal).where(tasks.c.id == task_id), None))
+    if not found:
+        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+    return found[0]
+
+
+def _visible(principal: Principal) -> Select[Any]:
+    return (
+        select(
+            tasks.c.id,
+            tasks.c.name,
+            tasks.c.priority,
+            func.coalesce(tasks.c.user_name, users.c.name).label("user"),
+            tasks.c.github_username,
+            tasks.c.github_meta,
+            tasks.c.link,
+            tasks.c.tags,
+            tasks.c.run_analysis,
+            tasks.c.run_probe,
+            tasks.c.current_version,
+            tasks.c.created_at,
+            tasks.c.updated_at,
+        )
+        .join(users, users.c.id == tasks.c.created_by)
+        .where(
+            tasks.c.org_id == principal.org_id,
+            tasks.c.deleted_at.is_(None),
+            tasks.c.current_version.is_not(None),
+        )
+        .order_by(tasks.c.created_at.desc(), tasks.c.id)
+    )
+
+
+def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
+    task = visible.cte("task")
+    live: list[ColumnElement[bool]] = [
+        trials.c.task_id == task.c.id,
+        trials.c.deleted_at.is_(None),
+        trials.c.superseded_by_trial_id.is_(None),
+        trials.c.is_probe.is_(False),
+    ]
+    if experiment is None:
+        version = select(task.c.current_version.label("version")).lateral("scope")
+    else:
+        live.append(trials.c.experiment_id == experiment)
+        newest = func.coalesce(func.max(trials.c.task_version), task.c.current_version)
+        version = select(newest.label("version")).where(*live).lateral("scope")
+    counts = _counts([*live, trials.c.task_version == version.c.version]).lateral("counts")
+    chosen, all_of_task = _experiments(task, experiment)
+    return (
+        select(
+            task,
+            chosen.c.experiment,
+            all_of_task.c.experiments,
+            version.c.version.label("trial_version"),
+            _status(counts).label("status"),
+            *(column for column in counts.c if column.name not in ("waiting", "active")),
+        )
+        .select_from(
+            task.join(version, true()).join(counts, true()).outerjoin(chosen, true()).join(all_of_task, true())
+        )
+        .order_by(task.c.created_at.desc(), task.c.id)
+    )
+
+
+def _counts(where: Sequence[ColumnElement[bool]]) -> Select[Any]:
+    def having(*statuses: str) -> ColumnElement[int]:
+        return func.count().filter(trials.c.status.in_(statuses))
+
+    return select(
+        func.count().label("total"),
+        having("queued").label("waiting"),
+        having("running", "retrying").label("active"),
+        having("success").label("completed"),
+        having("failed").label("failed"),
+        having("skipped").label("skipped"),
+        func.count().filter(trials.c.reward == 1.0).label("reward_success"),
+        func.coalesce(func.sum(trials.c.reward), 0.0).label("reward_sum"),
+        func.count(trials.c.reward).label("reward_total"),
+        func.min(trials.c.started_at).label("started_at"),
+        func.max(trials.c.finished_at).label("last_finished_at"),
+    ).where(*where)
+
+
+def _status(counts: Any) -> ColumnElement[str]:
+    """pending: nothing has started. running: something has, and something is left. Else all trials have ended: failed
+    when every one of them failed, completed otherwise."""
+    return case(
+        (counts.c.waiting == counts.c.total, literal("pending")),
+        (counts.c.waiting + counts.c.active > 0, literal("running")),
+        (counts.c.failed == counts.c.total, literal("failed")),
+        else_=literal("completed"),
+    )
+
+
+def _experiments(task: Any, experiment: Any) -> tuple[Any, Any]:
+    of_task = (
+        select(experiments, task_experiments.c.created_at.label("joined_at"))
+        .join(task_experiments, task_experiments.c.experiment_id == experiments.c.id)
+        .where(task_experiments.c.task_id == task.c.id, experiments.c.deleted_at.is_(None))
+        .order_by(task_experiments.c.created_at.desc(), experiments.c.id)
+        .correlate(task)
+    )
+    wanted = of_task if experiment is None else of_task.where(experiments.c.id == experiment)
+    newest = wanted.limit(1).lateral("newest")
+    chosen = select(
+        func.jsonb_build_object(
+            "id",
+            newest.c.id,
+            "name",
+            newest.c.name,
+            "owner",
+            newest.c.user_name,
+            "link",
+            newest.c.link,
+            "is_public",
+            newest.c.public_token.is_not(None),
+            "created_at",
+            newest.c.created_at,
+        ).label("experiment")
+    ).lateral("chosen")
+    few = of_task.limit(SHOWN_EXPERIMENTS).lateral("few")
+    listed = func.jsonb_agg(func.jsonb_build_object("id", few.c.id, "name", few.c.name))
+    return chosen, select(func.coalesce(listed, func.jsonb_build_array()).label("experiments")).lateral("listed")
+
+
+async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[TaskSummary]:
+    return [TaskSummary(**row._mapping) for row in await connection.execute(statement)]

@@ -1,0 +1,130 @@
+"""What workers have said they can run: the environments and agents a submission may name."""
+
+import asyncio
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish.db.tables import publications
+from oddish.errors import InvalidInput, Unavailable
+
+POLL_SECONDS = 0.2
+
+
+class UnknownEnvironment(InvalidInput):
+    """An environment that no worker has offered."""
+
+    code = "unknown_environment"
+
+
+class UnknownAgent(InvalidInput):
+    """An agent that the engine of the workers does not know."""
+
+    code = "unknown_agent"
+
+
+class ModelRequired(InvalidInput):
+    """An agent that calls a model, and none is named."""
+
+    code = "model_required"
+    status = 422
+
+
+class NoWorkerYet(Unavailable):
+    """No worker has ever said what it can run."""
+
+    code = "no_worker"
+
+
+class TooLittleMemory(InvalidInput):
+    """A trial that fits on no worker."""
+
+    code = "too_little_memory"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One environment, run by one version of the engine."""
+
+    pool: str
+    environment: str
+    preference: int
+    agents: Mapping[str, bool]
+    """Name of an agent -> whether it needs a model."""
+    unavailable: Mapping[str, str]
+    """Environment -> why the machine of this offer cannot run it."""
+    memory_mb: int
+
+    def check_agent(self, agent: str, model: str | None) -> None:
+        if agent not in self.agents:
+            close = difflib.get_close_matches(agent, self.agents, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise UnknownAgent(
+                f"There is no agent {agent!r}.", fix=f"{hint}Known agents: {', '.join(sorted(self.agents))}."
+            )
+        if self.agents[agent] and not model:
+            raise ModelRequired(
+                f"The agent {agent!r} needs a model.", fix="Name one as provider/model, for example with -m."
+            )
+
+    def check_memory(self, memory_mb: int) -> None:
+        if memory_mb > self.memory_mb:
+            raise TooLittleMemory(
+                f"The trial asks for {memory_mb} MB of memory; the largest worker offering environment "
+                f"{self.environment!r} has {self.memory_mb} MB.",
+                fix="Lower memory_mb in task.toml or override it, or start a worker on a larger machine.",
+            )
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    offers: Sequence[Offer]
+    """Newest first among those of one environment."""
+
+    def offer(self, environment: str | None) -> Offer:
+        """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is."""
+        if environment is None:
+            return min(self.offers, key=lambda offer: offer.preference)
+        for offer in self.offers:
+            if offer.environment == environment:
+                return offer
+        known = sorted({offer.environment for offer in self.offers})
+        fix = f"Environments offered here: {', '.join(known)}."
+        for offer in self.offers:
+            if reason := offer.unavailable.get(environment):
+                raise UnknownEnvironment(f"The environment {environment!r} is not available: {reason}", fix=fix)
+        raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
+
+
+async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Catalogue:
+    """What is offered, waiting for the first worker of a fresh deployment. Raises ``NoWorkerYet`` after that."""
+    deadline = asyncio.get_running_loop().time() + patience_seconds
+    while not (offers := await _offers(engine)):
+        if asyncio.get_running_loop().time() >= deadline:
+            raise NoWorkerYet(
+                f"No worker has said what it can run within {patience_seconds:g} seconds.",
+                fix="Start one with `oddish worker`, or look into its log if one should be running.",
+            )
+        await asyncio.sleep(POLL_SECONDS)
+    return Catalogue(offers)
+
+
+async def _offers(engine: AsyncEngine) -> list[Offer]:
+    async with engine.connect() as connection:
+        rows = await connection.execute(
+            select(publications).order_by(publications.c.preference, publications.c.published_at.desc())
+        )
+        return [
+            Offer(
+                pool=row.pool,
+                environment=row.environment,
+                preference=row.preference,
+                agents={agent["name"]: agent["needs_model"] for agent in row.agents},
+                unavailable=row.unavailable,
+                memory_mb=row.memory_mb,
+            )
+            for row in rows
+        ]

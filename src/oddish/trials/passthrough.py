@@ -1,0 +1,98 @@
+"""What of a submission may reach Harbor's own configuration.
+
+Members that reach out of the sandbox are open in local mode only, where the caller owns the machine anyway.
+"""
+
+from collections.abc import Mapping
+
+from oddish.errors import InvalidInput
+from oddish.trials.confidential import refuse_plain_secrets
+
+type Members = frozenset[str]
+
+TRIAL: Members = frozenset(
+    {
+        "artifacts",
+        "timeout_multiplier",
+        "agent_timeout_multiplier",
+        "verifier_timeout_multiplier",
+        "agent_setup_timeout_multiplier",
+        "environment_build_timeout_multiplier",
+    }
+)
+SECTIONS: Mapping[str, Members] = {
+    "agent": frozenset(
+        {
+            "extra_allowed_hosts",
+            "max_timeout_sec",
+            "override_setup_timeout_sec",
+            "override_timeout_sec",
+            "include_logs",
+            "exclude_logs",
+        }
+    ),
+    "environment": frozenset(
+        {
+            "override_cpus",
+            "override_memory_mb",
+            "override_gpus",
+            "override_storage_mb",
+            "override_tpu",
+            "force_build",
+            "kwargs",
+            "extra_allowed_hosts",
+            "cpu_enforcement_policy",
+            "memory_enforcement_policy",
+        }
+    ),
+    "verifier": frozenset({"disable", "max_timeout_sec", "override_timeout_sec", "include_logs", "exclude_logs"}),
+}
+LOCAL_TRIAL: Members = frozenset({"mcp_servers"})
+LOCAL_SECTIONS: Mapping[str, Members] = {
+    "agent": frozenset(),
+    "environment": frozenset({"mounts", "extra_docker_compose", "env"}),
+    "verifier": frozenset({"import_path", "kwargs", "env"}),
+}
+REACHING_OUT = ("mount", "compose", "import", "volume", "privileged")
+
+
+class ClosedPassthrough(InvalidInput):
+    """A member that this deployment does not pass on to Harbor."""
+
+    code = "closed_passthrough"
+
+
+def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
+    """Raises ``ClosedPassthrough`` naming the member, and ``PlainSecret`` for credentials among them."""
+    _check("harbor", block, TRIAL | SECTIONS.keys(), LOCAL_TRIAL, local=local)
+    for name, members in SECTIONS.items():
+        section = block.get(name)
+        if section is None:
+            continue
+        if not isinstance(section, Mapping):
+            raise InvalidInput(f"harbor.{name} is not an object.")
+        _check(f"harbor.{name}", section, members, LOCAL_SECTIONS[name], local=local)
+        kwargs = section.get("kwargs")
+        if isinstance(kwargs, Mapping) and not local:
+            check_kwargs(f"harbor.{name}.kwargs", kwargs)
+    refuse_plain_secrets("harbor", block)
+
+
+def check_kwargs(where: str, kwargs: Mapping[str, object]) -> None:
+    """Raises ``ClosedPassthrough`` for an argument that could open the machine to the sandbox."""
+    for name in kwargs:
+        if any(word in name.lower() for word in REACHING_OUT):
+            raise _closed(f"{where}.{name}")
+
+
+def _check(where: str, block: Mapping[str, object], always: Members, in_local: Members, *, local: bool) -> None:
+    for name in sorted(block):
+        if name in always or (local and name in in_local):
+            continue
+        if name in in_local:
+            raise _closed(f"{where}.{name}")
+        raise InvalidInput(f"{where}.{name} is not supported.", fix=f"Supported: {', '.join(sorted(always))}.")
+
+
+def _closed(member: str) -> ClosedPassthrough:
+    return ClosedPassthrough(f"{member} is not open in this deployment.", fix="Leave it out, or run it in local mode.")

@@ -1,0 +1,136 @@
+"""Trials as they are read."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.db.tables import experiments, tasks, trials
+from oddish.errors import NotFound
+from oddish.identity.principal import Principal
+
+UNFINISHED = frozenset({"queued", "running", "retrying"})
+LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial without its secrets; the members are columns."""
+
+    id: str
+    name: str
+    task_id: str
+    task_version: int
+    task_version_id: str
+    experiment_id: str
+    trial_index: int
+    agent: str
+    model: str | None
+    provider: str
+    queue_key: str
+    environment: str
+    agent_config: dict[str, Any]
+    harbor_config: dict[str, Any]
+    origin: str
+    is_probe: bool
+    status: str
+    attempts: int
+    max_attempts: int
+    harbor_stage: str | None
+    reward: float | None
+    rewards: dict[str, Any] | None
+    result: dict[str, Any] | None
+    reasons: list[str]
+    error_message: str | None
+    input_tokens: int | None
+    cache_tokens: int | None
+    output_tokens: int | None
+    total_steps: int | None
+    cost_usd: float | None
+    cost_is_estimated: bool | None
+    phase_timing: dict[str, Any] | None
+    has_trajectory: bool
+    superseded_by_trial_id: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+def _trials(principal: Principal) -> Select[Any]:
+    return (
+        select(*(trials.c[field.name] for field in fields(Trial)))
+        .where(trials.c.org_id == principal.org_id, trials.c.deleted_at.is_(None))
+        .order_by(trials.c.task_id, trials.c.trial_index)
+    )
+
+
+async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:
+    """Also one that was superseded. Raises ``NotFound``."""
+    found = await _read(connection, _trials(principal).where(trials.c.id == trial_id))
+    if not found:
+        raise NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
+    return found[0]
+
+
+async def get_trial_of_task(connection: AsyncConnection, principal: Principal, task_id: str, index: int) -> Trial:
+    """Raises ``NotFound``."""
+    statement = _trials(principal).where(trials.c.task_id == task_id, trials.c.trial_index == index)
+    found = await _read(connection, statement)
+    if not found:
+        raise NotFound(f"There is no trial {index} of a task {task_id!r} here.", fix="Check both.")
+    return found[0]
+
+
+async def list_trials_of_task(
+    connection: AsyncConnection, principal: Principal, task_id: str, *, probe: bool | None, limit: int, offset: int
+) -> Sequence[Trial]:
+    """All versions, superseded ones included, in the order of creation. Raises ``NotFound`` for an unknown task."""
+    statement = _trials(principal).where(trials.c.task_id == task_id).limit(limit).offset(offset)
+    if probe is not None:
+        statement = statement.where(trials.c.is_probe.is_(probe))
+    found = await _read(connection, statement)
+    if not found:
+        task = select(tasks.c.id).where(
+            tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
+        )
+        if (await connection.execute(task)).one_or_none() is None:
+            raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+    return found
+
+
+async def list_live_trials(
+    connection: AsyncConnection, principal: Principal, version_ids: Collection[str], *, experiment: str | None
+) -> Sequence[Trial]:
+    """The trials of task versions that nothing has replaced; ``experiment`` is an id or a name."""
+    if not version_ids:
+        return []
+    statement = _trials(principal).where(
+        trials.c.task_version_id.in_(version_ids),
+        trials.c.superseded_by_trial_id.is_(None),
+        trials.c.is_probe.is_(False),
+    )
+    if experiment is not None:
+        statement = statement.where(trials.c.experiment_id == experiment_id(principal, experiment))
+    return await _read(connection, statement)
+
+
+def experiment_id(principal: Principal, reference: str) -> Any:
+    """The id of the experiment with that id, else with that name, as part of a statement."""
+    return (
+        select(experiments.c.id)
+        .where(
+            experiments.c.org_id == principal.org_id,
+            experiments.c.deleted_at.is_(None),
+            (experiments.c.id == reference) | (experiments.c.name == reference),
+        )
+        .order_by((experiments.c.id == reference).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Trial]:
+    return [Trial(**row._mapping) for row in await connection.execute(statement)]

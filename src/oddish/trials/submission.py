@@ -1,0 +1,334 @@
+"""Submitting: from a list of configurations to exactly the trials that are missing, and their jobs.
+
+One transaction creates everything or nothing. Locks, in this order: the experiment's name, the task row, the trials
+that are replaced, then what ``enqueue`` takes. Two submissions to one task take turns at the task row.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Select, and_, bindparam, exists, func, insert, or_, select, text, update
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from oddish import ids
+from oddish.db.tables import secrets, task_experiments, task_versions, tasks, trials, uploads
+from oddish.errors import Conflict, NotFound
+from oddish.experiments.registry import Experiment, get_or_create
+from oddish.identity.principal import Principal
+from oddish.keyring import Keyring
+from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
+from oddish.queue.keys import Limits
+from oddish.trials.catalogue import load_catalogue
+from oddish.trials.planning import Addition, Live, Wanted, plan
+from oddish.trials.units import TrialConfig, Unit, unit
+
+PRIORITIES = {"low": 0, "high": 1}
+
+# Shows an experiment as active, without waiting for another submission that does the same.
+TOUCH_EXPERIMENT = text("""
+UPDATE experiments SET last_activity_at = now() WHERE id IN (
+  SELECT id FROM experiments WHERE id = :id AND last_activity_at < now() - interval '1 second'
+  FOR NO KEY UPDATE SKIP LOCKED
+)
+""")
+
+
+class UnknownContent(Conflict):
+    """A content hash that no version of the task has."""
+
+    code = "unknown_content"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the deployment allows and assumes."""
+
+    limits: Limits
+    max_attempts: int
+    secret_retention: timedelta
+    patience_seconds: float
+    local: bool
+
+
+@dataclass(frozen=True)
+class Submission:
+    task_id: str
+    configs: Sequence[TrialConfig]
+    experiment: str | None = None
+    """Id or name; a new name makes a new experiment."""
+    append: bool = False
+    priority: str = "low"
+    max_attempts: int | None = None
+    content_hash: str | None = None
+    """Chooses the version with that content; the current one otherwise."""
+    harbor: Mapping[str, object] = field(default_factory=dict)
+    user_name: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    link: str | None = None
+    github_username: str | None = None
+    github_meta: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True)
+class Submitted:
+    task_id: str
+    name: str
+    priority: str
+    created_at: datetime
+    tags: Mapping[str, str]
+    experiment: Experiment
+    new_trial_ids: Sequence[str]
+    trials_count: int
+    """Trials of this version in the experiment that nothing has replaced; when appending, the new ones."""
+    providers: Mapping[str, int]
+
+
+async def submit(
+    engine: AsyncEngine, keyring: Keyring, policy: Policy, principal: Principal, submission: Submission
+) -> Submitted:
+    """Create the shortfall. Raises ``NotFound`` for an unknown task, and what the configurations are refused for."""
+    catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
+    async with engine.connect() as connection:
+        oldest_environment = await _oldest_environment(connection, principal, submission.task_id)
+    units = [
+        unit(
+            config,
+            catalogue,
+            inherited_environment=oldest_environment if submission.append else None,
+            harbor=submission.harbor,
+            local=policy.local,
+        )
+        for config in submission.configs
+    ]
+    lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
+    await prepare_lanes(engine, lanes, policy.limits)
+    async with engine.begin() as connection:
+        experiment = await get_or_create(connection, principal, submission.experiment, user_name=submission.user_name)
+        task = await _locked_task(connection, principal, submission.task_id)
+        version = await _version(connection, task, submission.content_hash)
+        live = await _live_trials(connection, version.id, experiment.id)
+        additions = plan(
+            [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
+            [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
+        )
+        creation = _Creation(principal, policy, submission, experiment, task, version, units)
+        new_ids = await creation.run(connection, keyring, additions)
+        await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
+    replaced = {addition.replaces for addition in additions}
+    added = Counter(units[addition.wanted].key.provider for addition in additions)
+    kept = Counter(row.provider for row in live if row.id not in replaced)
+    providers = added if submission.append else added + kept
+    return Submitted(
+        task_id=task.id,
+        name=task.name,
+        priority=submission.priority,
+        created_at=task.created_at,
+        tags={**task.tags, **submission.tags},
+        experiment=experiment,
+        new_trial_ids=new_ids,
+        trials_count=providers.total(),
+        providers=dict(providers),
+    )
+
+
+@dataclass(frozen=True)
+class _Creation:
+    """The rows of one submission."""
+
+    principal: Principal
+    policy: Policy
+    submission: Submission
+    experiment: Experiment
+    task: Row[Any]
+    version: Row[Any]
+    units: Sequence[Unit]
+
+    async def run(self, connection: AsyncConnection, keyring: Keyring, additions: Sequence[Addition]) -> list[str]:
+        memory = [entry.memory_mb(self.version.definition) for entry in self.units]
+        used = sorted({addition.wanted for addition in additions})
+        secret_ids = {index: await self._keep_secrets(connection, keyring, self.units[index]) for index in used}
+        first = self.task.next_trial_index
+        new_ids = [ids.trial_id(self.task.id, first + offset) for offset in range(len(additions))]
+        await self._update_task(connection, first + len(additions))
+        await connection.execute(
+            postgresql.insert(task_experiments)
+            .values(task_id=self.task.id, experiment_id=self.experiment.id, org_id=self.principal.org_id)
+            .on_conflict_do_nothing()
+        )
+        if not additions:
+            return []
+        await connection.execute(
+            insert(trials),
+            [
+                self._trial(self.units[addition.wanted], first + offset, secret_ids[addition.wanted])
+                for offset, addition in enumerate(additions)
+            ],
+        )
+        replaced = [
+            {"old": addition.replaces, "new": new_id}
+            for addition, new_id in zip(additions, new_ids, strict=True)
+            if addition.replaces is not None
+        ]
+        if replaced:
+            statement = update(trials).where(trials.c.id == bindparam("old"))
+            await connection.execute(statement.values(superseded_by_trial_id=bindparam("new")), replaced)
+        await enqueue(
+            connection,
+            [
+                self._job(self.units[addition.wanted], new_id, memory[addition.wanted])
+                for addition, new_id in zip(additions, new_ids, strict=True)
+            ],
+        )
+        return new_ids
+
+    @property
+    def _max_attempts(self) -> int:
+        return self.submission.max_attempts or self.policy.max_attempts
+
+    def _trial(self, entry: Unit, index: int, secret_id: str | None) -> dict[str, object]:
+        return {
+            "id": ids.trial_id(self.task.id, index),
+            "org_id": self.principal.org_id,
+            "task_id": self.task.id,
+            "task_version_id": self.version.id,
+            "task_version": self.version.version,
+            "experiment_id": self.experiment.id,
+            "trial_index": index,
+            "name": f"{self.task.name}-{index}",
+            "agent": entry.agent,
+            "model": entry.model,
+            "provider": entry.key.provider,
+            "queue_key": entry.key.key,
+            "environment": entry.offer.environment,
+            "agent_config": entry.agent_config,
+            "harbor_config": entry.harbor,
+            "unit_hash": entry.hash,
+            "secret_id": secret_id,
+            "created_by": self.principal.user_id,
+            "max_attempts": self._max_attempts,
+        }
+
+    def _job(self, entry: Unit, trial_id: str, memory_mb: int) -> NewJob:
+        return NewJob(
+            org_id=self.principal.org_id,
+            kind="trial",
+            subject_id=trial_id,
+            pool=entry.offer.pool,
+            key=entry.key.key,
+            lane=self.principal.user_id,
+            priority=PRIORITIES[self.submission.priority],
+            max_attempts=self._max_attempts,
+            memory_mb=memory_mb,
+        )
+
+    async def _keep_secrets(self, connection: AsyncConnection, keyring: Keyring, entry: Unit) -> str | None:
+        if not entry.hidden:
+            return None
+        secret_id = ids.row_id("sec")
+        await connection.execute(
+            insert(secrets).values(
+                id=secret_id,
+                org_id=self.principal.org_id,
+                ciphertext=keyring.encrypt(json.dumps(dict(entry.hidden)).encode()),
+                expires_at=datetime.now(UTC) + self.policy.secret_retention,
+            )
+        )
+        return secret_id
+
+    async def _update_task(self, connection: AsyncConnection, next_trial_index: int) -> None:
+        submission = self.submission
+        values: dict[str, object] = {
+            "next_trial_index": next_trial_index,
+            "updated_at": func.now(),
+            "priority": submission.priority,
+            "user_name": self.task.user_name or submission.user_name,
+        }
+        if submission.tags:
+            values["tags"] = {**self.task.tags, **submission.tags}
+        for name in ("link", "github_username", "github_meta"):
+            if (value := getattr(submission, name)) is not None:
+                values[name] = value
+        await connection.execute(update(tasks).where(tasks.c.id == self.task.id).values(values))
+
+
+async def _oldest_environment(connection: AsyncConnection, principal: Principal, task_id: str) -> str | None:
+    """The environment of the task's first trial, if it has any."""
+    oldest = (
+        select(trials.c.environment)
+        .where(trials.c.task_id == tasks.c.id)
+        .order_by(trials.c.trial_index)
+        .limit(1)
+        .scalar_subquery()
+    )
+    row = (await connection.execute(select(oldest).where(*_visible(principal, task_id)))).one_or_none()
+    if row is None:
+        raise _no_task(task_id)
+    environment: str | None = row[0]
+    return environment
+
+
+async def _locked_task(connection: AsyncConnection, principal: Principal, task_id: str) -> Row[Any]:
+    statement = select(tasks).where(*_visible(principal, task_id)).with_for_update(key_share=True)
+    row = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        raise _no_task(task_id)
+    return row
+
+
+def _visible(principal: Principal, task_id: str) -> tuple[Any, ...]:
+    return (
+        tasks.c.id == task_id,
+        tasks.c.org_id == principal.org_id,
+        tasks.c.deleted_at.is_(None),
+        tasks.c.current_version.is_not(None),
+    )
+
+
+def _no_task(task_id: str) -> NotFound:
+    return NotFound(f"There is no task {task_id!r} here.", fix="Upload it first, or check the id.")
+
+
+async def _version(connection: AsyncConnection, task: Row[Any], content_hash: str | None) -> Row[Any]:
+    current = task_versions.c.version == task.current_version
+    wanted = current
+    if content_hash is not None:
+        uploaded = exists().where(
+            uploads.c.task_id == task.id,
+            uploads.c.client_hash == content_hash,
+            uploads.c.version == task_versions.c.version,
+        )
+        wanted = or_(task_versions.c.content_hash == content_hash, uploaded)
+    statement: Select[Any] = (
+        select(task_versions.c.id, task_versions.c.version, task_versions.c.definition)
+        .where(and_(task_versions.c.task_id == task.id, wanted))
+        .order_by(current.desc(), task_versions.c.version.desc())
+        .limit(1)
+    )
+    row: Row[Any] | None = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        raise UnknownContent(
+            f"No version of task {task.id!r} has the content hash {content_hash!r}.", fix="Upload the task again."
+        )
+    return row
+
+
+async def _live_trials(connection: AsyncConnection, version_id: str, experiment_id: str) -> Sequence[Row[Any]]:
+    statement: Select[Any] = (
+        select(trials.c.id, trials.c.unit_hash, trials.c.environment, trials.c.status, trials.c.provider)
+        .where(
+            trials.c.task_version_id == version_id,
+            trials.c.experiment_id == experiment_id,
+            trials.c.deleted_at.is_(None),
+            trials.c.superseded_by_trial_id.is_(None),
+            trials.c.is_probe.is_(False),
+        )
+        .order_by(trials.c.trial_index)
+    )
+    rows: Sequence[Row[Any]] = (await connection.execute(statement)).all()
+    return rows

@@ -1,0 +1,110 @@
+"""The unit of comparison of a submission: which trials are the same measurement. Pure.
+
+Unit = agent, normalised model and agent configuration, without the values of secret-named variables, on one task
+version in one experiment. The environment is not part of it: whoever leaves it to the server is content with any,
+whoever names one is given trials in that one (see ``planning``).
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from oddish.errors import InvalidInput
+from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_key
+from oddish.trials.catalogue import Catalogue, Offer
+from oddish.trials.confidential import refuse_plain_secrets, split_env
+from oddish.trials.passthrough import check_harbor, check_kwargs
+
+ON_THE_WORKER = frozenset({"local", "docker"})
+"""Environments that use the memory of the worker's own machine."""
+
+
+@dataclass(frozen=True)
+class TrialConfig:
+    """One agent and model of a submission, and how many trials shall exist."""
+
+    agent: str
+    model: str | None
+    n_trials: int
+    environment: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    """Members of Harbor's agent section."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A checked configuration, in the form in which its trials are stored."""
+
+    agent: str
+    model: str | None
+    count: int
+    explicit_environment: str | None
+    offer: Offer
+    key: QueueKey
+    agent_config: Mapping[str, object]
+    hidden: Mapping[str, str] = field(repr=False)
+    harbor: Mapping[str, object]
+    hash: bytes
+
+    def memory_mb(self, definition: Mapping[str, object]) -> int:
+        """What a trial reserves on its worker. Raises ``TooLittleMemory`` when no worker has it."""
+        if self.offer.environment not in ON_THE_WORKER:
+            return 0
+        declared, overridden = definition.get("environment"), self.harbor.get("environment")
+        wanted = overridden.get("override_memory_mb") if isinstance(overridden, Mapping) else None
+        if wanted is None and isinstance(declared, Mapping):
+            wanted = declared.get("memory_mb")
+        memory_mb = wanted if isinstance(wanted, int) else 0
+        self.offer.check_memory(memory_mb)
+        return memory_mb
+
+
+def unit(
+    config: TrialConfig,
+    catalogue: Catalogue,
+    *,
+    inherited_environment: str | None,
+    harbor: Mapping[str, object],
+    local: bool,
+) -> Unit:
+    """Check ``config`` against what workers offer and what the deployment passes on; raises what it is refused for."""
+    offer = catalogue.offer(config.environment or inherited_environment)
+    model = None if config.agent in BASELINE_AGENTS else (config.model or "").strip() or None
+    offer.check_agent(config.agent, model)
+    if not local:
+        check_kwargs("agent_config.kwargs", config.kwargs)
+    refuse_plain_secrets("agent_config.kwargs", config.kwargs)
+    passed_on = _with_overrides(harbor, config.overrides)
+    check_harbor(passed_on, local=local)
+    shown, hidden = split_env(config.env)
+    agent_config = {"env": shown, "kwargs": dict(config.kwargs)}
+    return Unit(
+        agent=config.agent,
+        model=model,
+        count=config.n_trials,
+        explicit_environment=config.environment,
+        offer=offer,
+        key=queue_key(config.agent, model),
+        agent_config=agent_config,
+        hidden=hidden,
+        harbor=passed_on,
+        hash=unit_hash(config.agent, model, {**agent_config, "overrides": dict(config.overrides)}),
+    )
+
+
+def unit_hash(agent: str, model: str | None, agent_config: Mapping[str, object]) -> bytes:
+    try:
+        document = json.dumps([agent, normalise_model(model), agent_config], sort_keys=True, allow_nan=False)
+    except ValueError as error:
+        raise InvalidInput("agent_config holds a number that JSON has no form for.", fix="Leave out NaN.") from error
+    return hashlib.sha256(document.encode()).digest()
+
+
+def _with_overrides(harbor: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
+    if not overrides:
+        return dict(harbor)
+    section = harbor.get("agent")
+    return {**harbor, "agent": {**(section if isinstance(section, Mapping) else {}), **overrides}}

@@ -1,0 +1,107 @@
+"""Why trials have not started: their place in the queue and what holds them back."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+COUNTED = 10_000
+"""Backlogs are counted so far and no further."""
+
+# The waiting jobs of some trials, their place in their lane, and the state of their key and pool.
+WAITING = text("""
+WITH mine AS (
+  SELECT id, subject_id, pool, key, lane, state, run_at FROM jobs
+  WHERE kind = 'trial' AND subject_id = ANY (:trial_ids) AND state IN ('held', 'ready', 'scheduled')
+), places AS (
+  SELECT head.id, head.place FROM (SELECT DISTINCT pool, key, lane FROM mine) line
+  CROSS JOIN LATERAL (
+    SELECT id, row_number() OVER (ORDER BY priority DESC, ready_at, id) AS place FROM (
+      SELECT id, priority, ready_at FROM jobs
+      WHERE jobs.pool = line.pool AND jobs.key = line.key AND jobs.lane = line.lane AND state = 'ready'
+      ORDER BY priority DESC, ready_at, id LIMIT :counted
+    ) first
+  ) head
+), backlogs AS (
+  SELECT each.pool, each.key, backlog.queued FROM (SELECT DISTINCT pool, key FROM mine) each
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS queued FROM (
+      SELECT FROM jobs WHERE jobs.pool = each.pool AND jobs.key = each.key AND state = 'ready' LIMIT :counted
+    ) few
+  ) backlog
+), served AS (
+  SELECT pool, EXISTS (
+    SELECT FROM workers WHERE pool = ANY (workers.pools) AND lease_until >= now() AND stopped_at IS NULL
+  ) AS served FROM (SELECT DISTINCT pool FROM mine) each
+)
+SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, places.place, backlogs.queued, served.served,
+       k.running, k.paused, coalesce(k.override_limit, k.deploy_limit) AS concurrency_limit
+FROM mine JOIN queue_keys k USING (key) JOIN backlogs USING (pool, key) JOIN served USING (pool)
+LEFT JOIN places ON places.id = mine.id
+""")
+
+
+@dataclass(frozen=True)
+class QueueInfo:
+    position: int | None
+    """From 1, in the caller's own line for the model."""
+    ahead: int | None
+    queued_count: int
+    """Waiting for the same model, of all users."""
+    running_count: int
+    concurrency_limit: int
+    reason: str | None
+    """What holds the trial back, unless it is only its place in the line."""
+
+
+async def queue_info(connection: AsyncConnection, trial_ids: Collection[str]) -> Mapping[str, QueueInfo]:
+    """By trial id, for those that wait."""
+    if not trial_ids:
+        return {}
+    rows = await connection.execute(WAITING, {"trial_ids": list(trial_ids), "counted": COUNTED})
+    return {
+        row.subject_id: QueueInfo(
+            position=row.place,
+            ahead=None if row.place is None else row.place - 1,
+            queued_count=row.queued,
+            running_count=row.running,
+            concurrency_limit=row.concurrency_limit,
+            reason=reason(
+                state=row.state,
+                run_at=row.run_at,
+                environment=row.pool.partition("@")[0],
+                served=row.served,
+                key=row.key,
+                paused=row.paused,
+                full=row.running >= row.concurrency_limit,
+                limit=row.concurrency_limit,
+            ),
+        )
+        for row in rows
+    }
+
+
+def reason(
+    *,
+    state: str,
+    run_at: datetime | None,
+    environment: str,
+    served: bool,
+    key: str,
+    paused: bool,
+    full: bool,
+    limit: int,
+) -> str | None:
+    if not served:
+        return f"no live worker offers environment {environment}"
+    if paused:
+        return f"the queue of {key} is paused"
+    if state == "held":
+        return "waits for other trials of its submission"
+    if state == "scheduled" and run_at is not None:
+        return f"the next attempt starts at {run_at:%H:%M:%S} UTC"
+    if full:
+        return f"{limit} trials of {key} may run at once, and do"
+    return None
