@@ -57,9 +57,8 @@ async def test_files_last_from_one_command_to_the_next(start: StartSandbox) -> N
 
 async def test_a_background_process_outlives_its_command_and_its_closed_output(start: StartSandbox) -> None:
     sandbox = await start()
-    await output(
-        sandbox, "mkfifo /tmp/in /tmp/out; (while read line < /tmp/in; do echo noise; echo $line > /tmp/out; done) &"
-    )
+    serve = "while read line; do echo noise; echo $line > /tmp/out; done <> /tmp/in"
+    await output(sandbox, f"mkfifo /tmp/in /tmp/out; ({serve}) &")
     assert await output(sandbox, "echo ping > /tmp/in; cat /tmp/out") == "ping\n"
     assert await output(sandbox, "echo again > /tmp/in; cat /tmp/out") == "again\n"
 
@@ -88,15 +87,15 @@ async def test_a_command_killed_by_a_signal_says_so(start: StartSandbox) -> None
 
 async def test_lines_are_handed_over_while_the_command_runs(start: StartSandbox) -> None:
     sandbox = await start()
-    await output(sandbox, "mkfifo /tmp/gate")
+    await output(sandbox, "mkfifo /tmp/stdout /tmp/stderr")
     seen: list[tuple[str, str]] = []
 
     async def on_line(line: str, stream: str) -> None:
         seen.append((line, stream))
-        await output(sandbox, "echo go > /tmp/gate")
+        await output(sandbox, f"echo go > /tmp/{stream}")
 
     done = await sandbox.run(
-        shell("echo first; read x < /tmp/gate; echo last >&2; read x < /tmp/gate"), on_line=on_line
+        shell("echo first; read x < /tmp/stdout; echo last >&2; read x < /tmp/stderr"), on_line=on_line
     )
     assert done.code == 0
     assert seen == [("first\n", "stdout"), ("last\n", "stderr")]
