@@ -113,7 +113,7 @@ def run(
         print_json(_document(submitted))
         return
     if talk:
-        created = sum(task["trials_count"] for task in submitted)
+        created = sum(len(task["new_trial_ids"]) for task in submitted)
         say(f"{plural(created, 'trial')} started." if created else "Nothing to start: the experiment has these trials.")
     if background or watch is False:
         say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")

@@ -53,7 +53,7 @@ def detail(trial: Trial) -> str:
         wait = queue.get("reason") if queue else None
         return "; ".join([one_line(f"{tries}: {error}" if error else tries), *([one_line(wait)] if wait else [])])
     if status == "running":
-        return _stage(stage) if stage else "running"
+        return "recording the result" if stage == "completed" else _stage(stage or "running")
     if stage == "cancelled":
         return one_line(error or "cancelled")
     return one_line(error) if error else (_stage(stage) if stage else status)

@@ -44,6 +44,7 @@ def queue(**changes: object) -> dict[str, object]:
         ),
         ({"status": "running"}, "running"),
         ({"status": "running", "harbor_stage": "environment_setup"}, "preparing the environment"),
+        ({"status": "running", "harbor_stage": "completed"}, "recording the result"),
         ({"status": "running", "harbor_stage": "some_new_stage"}, "some new stage"),
         ({"status": "retrying", "error_message": "429\nslow down"}, "attempt 1 of 6 failed: 429 slow down"),
         ({"status": "retrying", "queue_info": queue(reason="next at 12:00")}, "attempt 1 of 6 failed; next at 12:00"),
