@@ -76,7 +76,7 @@ def shell() -> str:
 def require_upper(directory: Path) -> None:
     """Raise ``Unavailable`` where the kernel cannot keep the changes of an overlay."""
     kind = filesystem(directory)
-    if kind in {"overlay", "nfs", "nfs4", "cifs", "9p", "fuse", "vfat"}:
+    if kind.partition(".")[0] in {"overlay", "nfs", "nfs4", "cifs", "9p", "fuse", "vfat"}:
         raise Unavailable(
             f"The scratch directory {directory} is on {kind}, which cannot keep a sandbox's changes.",
             fix="Choose a scratch directory on ext4, xfs, btrfs or tmpfs.",

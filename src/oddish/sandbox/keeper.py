@@ -37,7 +37,7 @@ STARTED, ENDED, FAILED = 1, 2, 3
 
 _NAMESPACES = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
 _KILL_ROUNDS = 20
-_REMOVAL_ATTEMPTS = 50
+_REMOVAL_ATTEMPTS = 250
 
 
 def bootstrap(*descriptors: int) -> list[str]:
@@ -119,13 +119,13 @@ class _Supervisor:
                 file.write("0")
 
     def _become_bwrap(self, order: "Order", ready: int, diagnostics: int, info: int) -> None:
+        os.dup2(diagnostics, 2)
         self._join_groups()
         rules, rules_write = os.pipe()
         os.write(rules_write, order["filter"])
         os.close(rules_write)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(ready, 1)
-        os.dup2(diagnostics, 2)
         os.set_inheritable(info, True)
         os.set_inheritable(rules, True)
         program, *arguments = order["bwrap"]
@@ -355,7 +355,7 @@ def remove_group(path: str) -> bool:
         except FileNotFoundError:
             return True
         except OSError:
-            select.select([], [], [], 0.01)
+            select.select([], [], [], 0.002)
         else:
             return True
     return False

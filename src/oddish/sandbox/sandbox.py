@@ -73,7 +73,8 @@ class Sandbox:
     @classmethod
     async def start(cls, spec: Spec) -> Self:
         """Raises ``Unavailable`` with the reason when this machine refuses."""
-        host.require_upper(spec.directory.parent)
+        if host.privileged() or spec.layers:
+            host.require_upper(spec.directory.parent)
         failure: Unavailable | None = None
         for program in host.bwrap_candidates():
             sandbox = cls(spec)

@@ -1,10 +1,8 @@
 """Harbor's environment contract on the local sandbox: no container engine, image or registry."""
 
 import asyncio
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +38,7 @@ class LocalOptions(EnvironmentOptions):
 
     scratch: str | None = Field(
         default=None,
-        description="Directory for the files of running sandboxes and finished layers; on a disk filesystem.",
+        description="Directory for running sandboxes and finished layers; default: sandboxes/ in the state directory.",
     )
     name: str | None = Field(default=None, description="Name of the sandbox; default: the session's.")
 
@@ -56,7 +54,7 @@ class LocalEnvironment(BaseEnvironment):
         self._plan = plan.Plan()
         super().__init__(*args, **kwargs)
         scratch = self.options.scratch
-        self._scratch = Path(scratch) if scratch else Path(tempfile.gettempdir(), f"oddish-sandboxes-{os.geteuid()}")
+        self._scratch = Path(scratch) if scratch else home() / "sandboxes"
         label = _NAME.sub("-", self.options.name or self.session_id).strip("-.")[:80]
         self._name = f"{label}-{secrets.token_hex(4)}"
 
