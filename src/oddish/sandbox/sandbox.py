@@ -23,10 +23,15 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
 _CHUNK = 64 * 1024
 _END_SECONDS = 10.0
-_KEEPER_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH")
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 type OutputLine = Callable[[str, Stream], Awaitable[None]]
+
+
+def _keeper_environment() -> dict[str, str]:
+    """Nothing of the caller's, which may hold secrets, except what the interpreter itself may need to start."""
+    inherited = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return {"PATH": "/usr/bin:/bin"} | inherited
 
 
 class CommandFailed(RuntimeError):
@@ -129,7 +134,7 @@ class Sandbox:
         self._keeper = await asyncio.create_subprocess_exec(
             sys.executable,
             *keeper.bootstrap(*inherited),
-            env={name: os.environ[name] for name in _KEEPER_ENVIRONMENT if name in os.environ},
+            env=_keeper_environment(),
             pass_fds=inherited,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
