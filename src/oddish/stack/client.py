@@ -14,7 +14,7 @@ from oddish.errors import Unavailable
 from oddish.stack import process
 from oddish.stack.layout import Layout, layout
 from oddish.stack.logs import open_log, tail
-from oddish.stack.port import healthy
+from oddish.stack.port import healthy, listens
 from oddish.stack.process import Process
 from oddish.stack.state import State, read_state
 from oddish.stack.token import read_token
@@ -46,7 +46,10 @@ class Stack:
         return self.state.version
 
     def healthy(self) -> bool:
-        return healthy(self.state.port)
+        """Whether its own API server answers: only that one may be sent the token."""
+        now = read_state(self.layout)
+        api = now.services.get("api") if now and now.supervisor == self.state.supervisor else None
+        return now is not None and api is not None and listens(api.pid, now.port) and healthy(now.port)
 
     def notices(self) -> list[str]:
         """What the user should be told before relying on it."""
@@ -67,7 +70,7 @@ class Stopped:
     pid: int | None
     """The supervisor that was running."""
     killed: tuple[Process, ...] = ()
-    """Processes that did not end when asked."""
+    """Processes that did not end when asked, or that nobody was left to ask."""
 
     def __str__(self) -> str:
         if self.killed:
@@ -94,7 +97,7 @@ def token() -> str | None:
 def ensure(
     timeout: float = 60.0, *, say: Callable[[str], None] = lambda line: None, program: Sequence[str] = PROGRAM
 ) -> Stack:
-    """A stack that answers ``/health``: the running one, else one started in the background.
+    """A stack that answers ``/health``: the running one, else one started in the background. Counts as its use.
 
     Concurrent callers end with one stack, whose supervisor holds a lock. An older one with nothing to do is
     replaced. ``say`` is told what takes time. Raises ``Unavailable`` with the end of the log that explains it.
@@ -108,7 +111,6 @@ def ensure(
         if stack is None or stack.state.phase == "stopping":
             if start is None or start.over():
                 say("Starting the local stack ...")
-                where.create()
                 start = _Start(where, program)
         elif _older(stack.version) and not asked_to_yield:
             asked_to_yield = True
@@ -116,6 +118,7 @@ def ensure(
             stack.state.supervisor.send(signal.SIGUSR1)
             process.wait_gone([stack.state.supervisor], min(5.0, timeout))
         elif stack.healthy():
+            where.activity.touch()
             return stack
         elif stack.state.trouble:
             raise Unavailable(f"{stack.state.trouble}\n{_tails(where)}", fix="Run 'oddish down', then try again.")
@@ -135,12 +138,11 @@ def stop(timeout: float = 75.0) -> Stopped:
     forced = process.wait_gone([supervisor], timeout)
     if (latest := read_state(where)) is not None and latest.supervisor == supervisor:
         state = latest
-    services = dict(state.services)
-    postgres = [entry for name, entry in services.items() if name == "postgres" and entry.alive()]
+    postgres = [entry for name, entry in state.services.items() if name == "postgres" and entry.alive()]
     spared = {*postgres, *(below for entry in postgres for below in process.descendants(entry.pid))}
-    below = {*services.values(), *(process.descendants(state.pid) if forced else ())}
-    forced += [entry for entry in below - spared if entry.alive()]
-    process.end(forced, steps=((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)))
+    others = {*state.services.values(), *(process.descendants(state.pid) if forced else ())} - spared
+    process.end(forced, steps=((signal.SIGKILL, 2.0),))
+    forced += process.end_trees(others, patience=2.0)
     steps = ((signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 2.0))
     process.end(postgres, steps=steps)
     if (latest := read_state(where)) is not None and latest.supervisor == supervisor:
@@ -152,6 +154,13 @@ class _Start:
     """An attempt to start a supervisor in the background."""
 
     def __init__(self, where: Layout, program: Sequence[str]) -> None:
+        try:
+            where.create()
+        except OSError as error:
+            raise Unavailable(
+                f"{where.home}, the directory for local state, cannot be used: {error.strerror}.",
+                fix="Set ODDISH_HOME to a directory of yours.",
+            ) from error
         self._log = where.log("stack")
         self._log_start = self._log.stat().st_size if self._log.exists() else 0
         self._began = time.monotonic()

@@ -49,10 +49,11 @@ class PostgresMember:
 
 
 class ServiceMember:
-    def __init__(self, service: Service, layout: Layout) -> None:
+    def __init__(self, service: Service, layout: Layout, port: Callable[[], int]) -> None:
         self.name = service.name
         self._service = service
         self._layout = layout
+        self._port = port
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -60,7 +61,7 @@ class ServiceMember:
         return self._child.pid if self._child is not None and self._child.poll() is None else None
 
     def start(self) -> None:
-        self._child = self._service.spawn(self._layout)
+        self._child = self._service.spawn(self._layout, self._port)
 
     def stop(self) -> None:
         if self._child is None:

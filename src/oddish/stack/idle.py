@@ -11,7 +11,10 @@ class Idleness:
     limit: float
     """Seconds; 0 never stops."""
     now: Callable[[], float]
-    since: float
+    since: float = 0.0
+
+    def start(self) -> None:
+        self.since = self.now()
 
     @property
     def interval(self) -> float:

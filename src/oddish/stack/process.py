@@ -113,6 +113,16 @@ def end(processes: Iterable[Process], *, steps: Iterable[tuple[signal.Signals, f
     return left
 
 
+def end_trees(roots: Iterable[Process], patience: float) -> list[Process]:
+    """Ask each root to end, then kill what remains of it and of everything below it; the killed ones."""
+    roots = [root for root in roots if root.alive()]
+    trees = {*roots, *(below for root in roots for below in descendants(root.pid))}
+    end(roots, steps=((signal.SIGTERM, patience),))
+    killed = [entry for entry in trees if entry.alive()]
+    end(killed, steps=((signal.SIGKILL, 2.0),))
+    return killed
+
+
 def _pids() -> Iterator[int]:
     with contextlib.suppress(FileNotFoundError):
         yield from (int(name) for name in os.listdir(PROC) if name.isdigit())  # noqa: PTH208 - scandir costs a stat

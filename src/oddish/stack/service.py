@@ -21,7 +21,6 @@ class Context:
 
     layout: Layout
     database_url: str
-    port: int
     token: str
 
     def environment(self) -> dict[str, str]:
@@ -40,9 +39,12 @@ class Service:
     environment: Mapping[str, str]
     patience: float
     """Seconds between asking it to end and killing it."""
+    port_variable: str | None = None
+    """How it is told the port to listen on, if it listens."""
 
-    def spawn(self, layout: Layout) -> subprocess.Popen[bytes]:
+    def spawn(self, layout: Layout, port: Callable[[], int]) -> subprocess.Popen[bytes]:
         """A child in a session of its own, appending to its log, that is asked to end when this process does."""
+        told = {self.port_variable: str(port())} if self.port_variable else {}
         output = open_log(layout.log(self.name))
         try:
             return subprocess.Popen(
@@ -50,7 +52,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=dict(self.environment),
+                env={**self.environment, **told},
                 cwd=layout.home,
                 start_new_session=True,
             )
@@ -65,12 +67,11 @@ def api_and_worker(context: Context) -> Sequence[Service]:
     common = context.environment()
     server = {
         "ODDISH_HOST": HOST,
-        "ODDISH_PORT": str(context.port),
         "ODDISH_BOOTSTRAP_KEY": context.token,
         "ODDISH_DEPLOYMENT": "local",
     }
     return (
-        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0),
+        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0, port_variable="ODDISH_PORT"),
         Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=40.0),
     )
 

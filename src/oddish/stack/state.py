@@ -42,5 +42,5 @@ def read_state(layout: Layout) -> State | None:
         content["services"] = {name: Process(**entry) for name, entry in content["services"].items()}
         content["notes"] = tuple(content["notes"])
         return State(**content)
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -53,7 +53,7 @@ class Supervisor:
         self._layout = layout
         self._make_services = services
         self._report = report
-        self._idleness = Idleness(_idle_seconds(), now, now())
+        self._idleness = Idleness(_idle_seconds(), now)
         self._family = Family(report)
         self._state = _first_state()
 
@@ -91,7 +91,7 @@ class Supervisor:
         """What a killed predecessor's children did not end by themselves; PostgreSQL is left to its own recovery."""
         before = read_state(self._layout)
         left = [entry for name, entry in before.services.items() if name != "postgres"] if before else []
-        process.end(left, steps=((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)))
+        process.end_trees(left, patience=3.0)
 
     def _start(self) -> Context:
         url = os.environ.get("ODDISH_DATABASE_URL")
@@ -100,19 +100,29 @@ class Supervisor:
             self._family.add(PostgresMember(postgres))
             url = postgres.url()
             self._state = replace(self._state, notes=(*self._state.notes, *postgres.notes))
-        context = Context(self._layout, url, self._state.port, create_token(self._layout))
+        context = Context(self._layout, url, create_token(self._layout))
         _migrate(context)
         for service in self._make_services(context):
-            self._family.add(ServiceMember(service, self._layout))
+            self._family.add(ServiceMember(service, self._layout, self._claim_port))
         self._publish("running")
         for line in (*self._state.notes, f"oddish {__version__} is running at {self._state.url}"):
             self._report(line)
         return context
 
+    def _claim_port(self) -> int:
+        """The port so far, unless somebody else has taken it: asked before each start of the service that listens."""
+        before = self._state.port
+        port = free_port(before)
+        if port != before:
+            notes = (*self._state.notes, f"Port {before} is taken; this stack uses {port}.")
+            self._state = replace(self._state, port=port, url=_url(port), notes=notes)
+        return port
+
     def _supervise(self, context: Context) -> None:
         def busy() -> bool:
             return database.has_unfinished_jobs(context.database_url)
 
+        self._idleness.start()
         next_look = time.monotonic() + self._idleness.interval
         while True:
             pause = min(_TICK, self._family.wait(), max(0.0, next_look - time.monotonic()) or _TICK)
@@ -147,19 +157,21 @@ class Supervisor:
 
 def _first_state() -> State:
     me = process.current()
-    preferred = _number("ODDISH_PORT", PREFERRED, int)
-    port = free_port(preferred)
+    port = _number("ODDISH_PORT", PREFERRED, int)
     return State(
         pid=me.pid,
         process_started=me.started,
-        url=f"http://{HOST}:{port}",
+        url=_url(port),
         port=port,
         version=__version__,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         python=sys.executable,
         phase="starting",
-        notes=() if port == preferred else (f"Port {preferred} is taken; this stack uses {port}.",),
     )
+
+
+def _url(port: int) -> str:
+    return f"http://{HOST}:{port}"
 
 
 def _migrate(context: Context) -> None:

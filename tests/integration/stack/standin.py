@@ -56,10 +56,10 @@ def worker() -> None:
 
 
 def services(context: Context) -> Sequence[Service]:
-    environment = context.environment() | {"ODDISH_HOST": "127.0.0.1", "ODDISH_PORT": str(context.port)}
+    environment = context.environment() | {"ODDISH_HOST": "127.0.0.1"}
     return [
-        Service(name, (sys.executable, __file__, name), environment, patience=0.5 if name == "worker" else 5.0)
-        for name in ("api", "worker")
+        Service("api", (sys.executable, __file__, "api"), environment, patience=5.0, port_variable="ODDISH_PORT"),
+        Service("worker", (sys.executable, __file__, "worker"), environment, patience=0.5),
     ]
 
 

@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import psycopg
 import pytest
@@ -15,10 +17,11 @@ import pytest
 from oddish.errors import Unavailable
 from oddish.stack import client, process
 from oddish.stack.layout import layout
+from oddish.stack.port import free_port
 from oddish.stack.state import read_state
 
 from .conftest import PROGRAM, Start, belonging_to
-from .standin import BROKEN, STUBBORN
+from .standin import BROKEN, STUBBORN, Health
 
 
 def eventually(condition: Callable[[], object], timeout: float = 20.0) -> None:
@@ -117,7 +120,9 @@ def test_a_killed_supervisor_takes_its_children_along_and_is_replaced(start: Sta
 
 def test_down_ends_what_a_killed_supervisor_left(start: Start, home: Path) -> None:
     first = start()
-    os.kill(service("worker").pid, signal.SIGSTOP)
+    worker = service("worker")
+    eventually(lambda: len(process.descendants(worker.pid)) == 2)
+    worker.send(signal.SIGSTOP)
     os.kill(first.pid, signal.SIGKILL)
     client.stop()
     assert belonging_to(home) == []
@@ -130,6 +135,23 @@ def test_a_taken_port_means_the_next_one_and_a_note(start: Start, monkeypatch: p
         stack = start()
     assert stack.state.port > taken
     assert stack.state.notes == (f"Port {taken} is taken; this stack uses {stack.state.port}.",)
+
+
+def test_a_port_taken_while_the_server_was_down_is_left_to_the_taker(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODDISH_PORT", str(free_port(20_000)))
+    stack = start()
+    os.kill(stack.pid, signal.SIGSTOP)
+    assert process.end([service("api")], steps=((signal.SIGKILL, 10.0),)) == []
+    with ThreadingHTTPServer(("127.0.0.1", stack.state.port), Health) as stranger:
+        Thread(target=stranger.serve_forever).start()
+        assert not stack.healthy()
+        os.kill(stack.pid, signal.SIGCONT)
+        moved = start()
+        stranger.shutdown()
+    assert (moved.pid, moved.healthy()) == (stack.pid, True)
+    assert moved.state.port > stack.state.port
 
 
 def test_a_state_file_whose_pid_was_reused_is_not_believed(start: Start) -> None:
@@ -160,9 +182,9 @@ def test_the_token_is_made_once_and_private(start: Start) -> None:
 
 
 def test_an_idle_stack_stops_itself(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ODDISH_IDLE_MINUTES", "0.01")
+    monkeypatch.setenv("ODDISH_IDLE_MINUTES", "0.05")
     supervisor = start().state.supervisor
-    assert process.wait_gone([supervisor], 20) == []
+    assert process.wait_gone([supervisor], 60) == []
     assert "stopping: idle" in layout().log("stack").read_text()
 
 
@@ -193,6 +215,21 @@ def test_a_start_that_fails_says_why(start: Start, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ODDISH_IDLE_MINUTES", "soon")
     with pytest.raises(Unavailable, match="ODDISH_IDLE_MINUTES is 'soon'"):
         start()
+
+
+def test_a_home_that_cannot_be_made_is_an_error_with_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ODDISH_HOME", str(tmp_path / "file" / "home"))
+    with pytest.raises(Unavailable, match=r"cannot be used: Not a directory.*Set ODDISH_HOME"):
+        client.ensure(program=PROGRAM)
+
+
+def test_a_database_elsewhere_is_used_instead_of_a_private_one(
+    start: Start, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
+    start()
+    assert services().keys() == {"api", "worker"}
 
 
 def test_a_lock_held_out_of_sight_is_named(home: Path) -> None:
