@@ -21,7 +21,7 @@ def select_tasks(
         filters = [f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude]
         raise InvalidInput(
             f"None of the {plural(len(found), 'task')} in {path} passes {' '.join(filters)}.",
-            fix=f"The tasks are {joined(task.name for task in found)}.",
+            fix=f"The tasks are {joined(map(_name, found))}.",
         )
     chosen = chosen[:limit]
     _check(chosen)
@@ -32,26 +32,39 @@ def _filtered(tasks: Sequence[Path], include: Sequence[str], exclude: Sequence[s
     return [
         task
         for task in tasks
-        if (not include or any(fnmatchcase(task.resolve().name, pattern) for pattern in include))
-        and not any(fnmatchcase(task.resolve().name, pattern) for pattern in exclude)
+        if (not include or any(fnmatchcase(_name(task), pattern) for pattern in include))
+        and not any(fnmatchcase(_name(task), pattern) for pattern in exclude)
     ]
 
 
 def _check(tasks: Sequence[Path]) -> None:
-    refusals: list[tuple[Path, OddishError]] = []
+    refusals: list[tuple[str, OddishError]] = []
+    directories: dict[str, Path] = {}
     for task in tasks:
         try:
-            load_task(task)
+            name = load_task(task).name
             publish_set(task)
         except OddishError as error:
-            refusals.append((task, error))
+            refusals.append((_name(task), error))
+            continue
+        if name in directories:
+            raise InvalidInput(
+                f"{directories[name]} and {task} are both task {name}: versions of one task, not two tasks.",
+                fix="Rename one of the directories, or leave it out with -x.",
+            )
+        directories[name] = task
     if len(refusals) > 1:
         raise InvalidInput(
             f"{len(refusals)} of {plural(len(tasks), 'task')} cannot run; nothing was sent.\n"
-            + "\n".join(f"  {task.name}: {refusal}" for task, refusal in refusals[:10])
+            + "\n".join(f"  {name}: {refusal}" for name, refusal in refusals[:10])
             + (f"\n  and {len(refusals) - 10} more" if len(refusals) > 10 else ""),
             fix="Correct them, or leave them out with -x.",
         )
     if refusals:
-        task, refusal = refusals[0]
-        raise InvalidTask(f"Task {task.name}: {refusal.message}", fix=refusal.fix)
+        name, refusal = refusals[0]
+        raise InvalidTask(f"Task {name}: {refusal.message}", fix=refusal.fix)
+
+
+def _name(task: Path) -> str:
+    """Also of a path like ``.``"""
+    return task.resolve().name

@@ -344,3 +344,31 @@ def test_a_remote_server_without_a_key(invoke: Any, make_task_dir: Any) -> None:
     result = invoke("run", make_task_dir(), "-a", "nop", "--api", "http://127.0.0.1:9")
     assert result.exit_code == 1
     assert "ODDISH_API_KEY" in result.output
+
+
+def test_the_current_directory_has_a_name(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_task_dir())
+    assert invoke("run", ".", "-a", "nop", "-b").exit_code == 0
+    assert server.bodies("POST", "/tasks/upload/init")[0]["name"] == "greet"
+    Path("instruction.md").unlink()
+    assert "Task greet: " in invoke("run", ".", "-a", "nop").output
+
+
+def test_two_directories_of_one_name(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    for name in ("my task", "my-task"):
+        make_task_dir(name, tmp_path / "set")
+    result = invoke("run", tmp_path / "set", "-a", "nop")
+    assert result.exit_code == 1
+    assert "are both task my-task" in result.output
+    assert server.calls == []
+
+
+def test_several_bad_tasks_are_listed(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_task_dir(name, tmp_path / "set", **{"instruction.md": None})
+    result = invoke("run", tmp_path / "set", "-a", "nop")
+    assert result.exit_code == 1
+    assert "2 of 2 tasks cannot run; nothing was sent." in result.output
+    assert server.calls == []
