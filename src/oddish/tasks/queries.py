@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal, select, true
+from sqlalchemy import ColumnElement, FromClause, Select, and_, case, func, literal, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
@@ -145,26 +145,25 @@ def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
         trials.c.superseded_by_trial_id.is_(None),
         trials.c.is_probe.is_(False),
     ]
-    if experiment is None:
-        version = select(task.c.current_version.label("version")).lateral("scope")
-    else:
+    version: ColumnElement[int] = task.c.current_version
+    source: FromClause = task
+    if experiment is not None:
         live.append(trials.c.experiment_id == experiment)
         newest = func.coalesce(func.max(trials.c.task_version), task.c.current_version)
-        version = select(newest.label("version")).where(*live).lateral("scope")
-    counts = _counts([*live, trials.c.task_version == version.c.version]).lateral("counts")
+        scope = select(newest.label("version")).where(*live).lateral("scope")
+        version, source = scope.c.version, task.join(scope, true())
+    counts = _counts([*live, trials.c.task_version == version]).lateral("counts")
     chosen, all_of_task = _experiments(task, experiment)
     return (
         select(
             task,
             chosen.c.experiment,
             all_of_task.c.experiments,
-            version.c.version.label("trial_version"),
+            version.label("trial_version"),
             _status(counts).label("status"),
             *(column for column in counts.c if column.name not in ("waiting", "active")),
         )
-        .select_from(
-            task.join(version, true()).join(counts, true()).outerjoin(chosen, true()).join(all_of_task, true())
-        )
+        .select_from(source.join(counts, true()).outerjoin(chosen, true()).join(all_of_task, true()))
         .order_by(task.c.created_at.desc(), task.c.id)
     )
 

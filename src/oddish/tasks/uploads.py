@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, and_, delete, exists, func, insert, select, update
+from sqlalchemy import Select, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -26,6 +26,7 @@ from oddish.tasks.intake import Content, examine
 MAX_NAME_LENGTH = 200
 """Leaves room for the rest of a trial's name in one path component."""
 CONSIDERED_UPLOADS = 20
+ATTEMPTS = 3
 
 
 class ArchiveMissing(InvalidInput):
@@ -132,26 +133,28 @@ async def complete(
     Raises ``NotFound`` for a task that is not the organisation's, ``ArchiveMissing`` before the archive is there, and
     what ``examine`` refuses it for; a refused archive is deleted.
     """
-    async with engine.connect() as connection:
-        found = (await connection.execute(_uploads_of(principal, task_id, client_hash))).all()
-    if not found:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="Start with POST /tasks/upload/init.")
-    upload = await _arrived(store, found)
-    if upload is None:
-        return await _completed_before(engine, found)
-    try:
-        content = await examine(store, upload.object_key, limits, name=upload.name, client_hash=client_hash)
-    except ObjectNotFound as error:
-        raise _missing(upload.name) from error
-    except OddishError as error:
-        if error.status < 500:
-            await _discard(engine, store, upload)
-        raise
-    async with engine.begin() as connection:
-        registered = await _register(connection, principal, upload, content, user_name)
-    if registered.content_unchanged:
-        await store.delete(upload.object_key)
-    return registered
+    for _ in range(ATTEMPTS):
+        async with engine.connect() as connection:
+            found = (await connection.execute(_uploads_of(principal, task_id, client_hash))).all()
+        if not found:
+            raise NotFound(f"There is no task {task_id!r} here.", fix="Start with POST /tasks/upload/init.")
+        upload = await _arrived(store, found)
+        if upload is None:
+            return await _completed_before(engine, store, found)
+        try:
+            content = await examine(store, upload.object_key, limits, name=upload.name, client_hash=client_hash)
+        except ObjectNotFound:
+            continue  # another completion of the same content was faster and removed it
+        except OddishError as error:
+            if error.status < 500:
+                await _discard(engine, store, upload)
+            raise
+        async with engine.begin() as connection:
+            registered, redundant = await _register(connection, principal, upload, content, user_name)
+        for object_key in redundant:
+            await store.delete(object_key)
+        return registered
+    raise _missing(task_id)
 
 
 def _named_task(principal: Principal, name: str, client_hash: str) -> Select[Any]:
@@ -207,27 +210,31 @@ async def _arrived(store: ArtifactStore, found: Sequence[Row[Any]]) -> Row[Any] 
     return None
 
 
-async def _completed_before(engine: AsyncEngine, found: Sequence[Row[Any]]) -> Registered:
-    for upload in found:
-        if upload.completed_at is not None:
-            async with engine.connect() as connection:
-                return await _registered_before(connection, upload)
-    raise _missing(found[0].name)
+async def _completed_before(engine: AsyncEngine, store: ArtifactStore, found: Sequence[Row[Any]]) -> Registered:
+    completed = [upload for upload in found if upload.completed_at is not None]
+    if not completed:
+        raise _missing(found[0].name)
+    async with engine.connect() as connection:
+        registered, archive_keys = await _registered_before(connection, completed[0])
+    for upload in completed:
+        if upload.object_key not in archive_keys:
+            await store.delete(upload.object_key)
+    return registered
 
 
-async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> Registered:
-    version = (
+async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> tuple[Registered, set[str]]:
+    """What ``upload`` came to, and the archives that versions of the task are made of."""
+    versions = (
         await connection.execute(
-            select(task_versions.c.version, task_versions.c.content_hash, task_versions.c.archive_key)
-            .join(
-                uploads,
-                and_(uploads.c.task_id == task_versions.c.task_id, uploads.c.version == task_versions.c.version),
+            select(task_versions.c.version, task_versions.c.content_hash, task_versions.c.archive_key).where(
+                task_versions.c.task_id == upload.task_id
             )
-            .where(uploads.c.id == upload.id)
         )
-    ).one()
+    ).all()
+    decided = await connection.scalar(select(uploads.c.version).where(uploads.c.id == upload.id))
+    version = next(version for version in versions if version.version == decided)
     unchanged = version.archive_key != upload.object_key
-    return Registered(
+    registered = Registered(
         task_id=upload.task_id,
         name=upload.name,
         version=version.version,
@@ -235,11 +242,13 @@ async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> R
         existing_task=unchanged or version.version > 1,
         content_unchanged=unchanged,
     )
+    return registered, {version.archive_key for version in versions}
 
 
 async def _register(
     connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, user_name: str | None
-) -> Registered:
+) -> tuple[Registered, Sequence[str]]:
+    """The version of the content, made unless it is the current one, and the archives that are not needed for it."""
     task = (
         await connection.execute(
             select(tasks.c.current_version, tasks.c.last_version, tasks.c.user_name)
@@ -253,35 +262,17 @@ async def _register(
     if task is None or state is None:
         raise _missing(upload.name)
     if state.completed_at is not None:
-        return await _registered_before(connection, upload)
-    current = (
-        await connection.execute(
-            select(task_versions.c.content_hash).where(
-                task_versions.c.task_id == upload.task_id, task_versions.c.version == task.current_version
-            )
+        registered, _ = await _registered_before(connection, upload)
+        return registered, []
+    current_hash = await connection.scalar(
+        select(task_versions.c.content_hash).where(
+            task_versions.c.task_id == upload.task_id, task_versions.c.version == task.current_version
         )
-    ).one_or_none()
-    unchanged = current is not None and current.content_hash == content.content_hash and not upload.force_new
-    version: int = task.current_version if unchanged else task.last_version + 1
-    await connection.execute(
-        update(uploads).where(uploads.c.id == upload.id).values(completed_at=func.now(), version=version)
     )
+    unchanged = current_hash == content.content_hash and not upload.force_new
+    version: int = task.current_version if unchanged else task.last_version + 1
     if not unchanged:
-        await connection.execute(
-            insert(task_versions).values(
-                id=ids.version_id(upload.task_id, version),
-                org_id=principal.org_id,
-                task_id=upload.task_id,
-                version=version,
-                content_hash=content.content_hash,
-                client_hash=upload.client_hash,
-                archive_key=upload.object_key,
-                archive_bytes=content.archive_bytes,
-                definition=content.definition,
-                message=upload.message,
-                created_by=principal.user_id,
-            )
-        )
+        await _add_version(connection, principal, upload, content, version)
         await connection.execute(
             update(tasks)
             .where(tasks.c.id == upload.task_id)
@@ -292,7 +283,8 @@ async def _register(
                 user_name=task.user_name or user_name,
             )
         )
-    return Registered(
+    redundant = await _mark_completed(connection, upload, version)
+    registered = Registered(
         task_id=upload.task_id,
         name=upload.name,
         version=version,
@@ -300,6 +292,46 @@ async def _register(
         existing_task=task.current_version is not None,
         content_unchanged=unchanged,
     )
+    return registered, redundant if unchanged else [key for key in redundant if key != upload.object_key]
+
+
+async def _add_version(
+    connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, version: int
+) -> None:
+    await connection.execute(
+        insert(task_versions).values(
+            id=ids.version_id(upload.task_id, version),
+            org_id=principal.org_id,
+            task_id=upload.task_id,
+            version=version,
+            content_hash=content.content_hash,
+            client_hash=upload.client_hash,
+            archive_key=upload.object_key,
+            archive_bytes=content.archive_bytes,
+            definition=content.definition,
+            message=upload.message,
+            created_by=principal.user_id,
+        )
+    )
+
+
+async def _mark_completed(connection: AsyncConnection, upload: Row[Any], version: int) -> Sequence[str]:
+    """Complete the upload, and with it the caller's others of the same content; the keys of all their archives."""
+    same = and_(
+        uploads.c.task_id == upload.task_id,
+        uploads.c.client_hash == upload.client_hash,
+        uploads.c.user_id == upload.user_id,
+        uploads.c.completed_at.is_(None),
+        uploads.c.force_new.is_(False),
+    )
+    return (
+        await connection.scalars(
+            update(uploads)
+            .where(or_(uploads.c.id == upload.id, same))
+            .values(completed_at=func.now(), version=version)
+            .returning(uploads.c.object_key)
+        )
+    ).all()
 
 
 async def _discard(engine: AsyncEngine, store: ArtifactStore, upload: Row[Any]) -> None:

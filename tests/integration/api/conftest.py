@@ -1,6 +1,5 @@
 """A real server on the loopback with a real database, and what a client needs to talk to it."""
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +9,7 @@ import psycopg
 import pytest
 import uvicorn
 
+from oddish.api.__main__ import listen
 from oddish.api.app import create_app
 from oddish.logs import configure_logging
 from oddish.settings import Settings
@@ -42,7 +42,7 @@ def start(database_url: str) -> Iterator[Callable[[Settings], Server]]:
 
         def run(settings: Settings) -> Server:
             app = create_app(settings)
-            listener = socket.create_server(("127.0.0.1", 0))
+            listener = listen("127.0.0.1", 0)
             config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
             stack.enter_context(ServerThread(config, listener, app.state.services).running())
             database = stack.enter_context(psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import httpx2
 import psycopg
@@ -22,6 +23,12 @@ from oddish.tasks.package import content_hash, publish_set, write_archive
 
 KEY = "ok_" + "0" * 31 + "1"
 AGENTS = {"nop": False, "oracle": False, "claude-code": True}
+
+
+class Postgres(Protocol):
+    """What is needed of the server behind the databases of the tests."""
+
+    maintenance: str
 
 
 @dataclass
@@ -57,7 +64,7 @@ class Server:
         return key
 
     def sql(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        cursor = self.database.execute(statement.encode(), values)
+        cursor = self.database.execute(statement.encode(), values or None)
         return cursor.fetchall() if cursor.description else []
 
     def offer(
@@ -92,12 +99,12 @@ class Server:
             )
 
     @contextmanager
-    def counting_statements(self) -> Iterator[list[str]]:
-        """The statements of the server, the authentication left out."""
+    def counting_statements(self, *, authentication: bool = False) -> Iterator[list[str]]:
+        """The statements of the server, those of the authentication only when asked for."""
         statements: list[str] = []
 
         def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
-            if "key_hash" not in statement:
+            if authentication or "key_hash" not in statement:
                 statements.append(statement)
 
         engine = self.services.engine.sync_engine

@@ -1,0 +1,206 @@
+"""Who may do what, from where, and what strangers learn: nothing."""
+
+import itertools
+from collections.abc import Callable
+
+import httpx2
+import psycopg
+import pytest
+from psycopg import sql
+
+from oddish.api.scopes import ACCESS
+from oddish.identity.principal import Scope
+from oddish.settings import Settings
+
+from .serving import KEY, Postgres, Server, TaskFolder
+
+type NewTask = Callable[..., TaskFolder]
+
+
+@pytest.fixture
+def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, str]:
+    """Objects of the default organisation, by the name of their path parameter."""
+    server.offer()
+    task = str(new_task().upload(client)["task_id"])
+    body = {"task_id": task, "configs": [{"agent": "nop"}], "experiment_id": "mine"}
+    experiment = client.post("/tasks/sweep", json=body).json()["experiment_id"]
+    return {"task_id": task, "trial_id": f"{task}-0", "experiment_id": experiment, "index": "0", "version": "1"}
+
+
+def test_objects_of_others_do_not_exist(server: Server, client: httpx2.Client, own: dict[str, str]) -> None:
+    stranger = server.client(server.key("a", org="other"))
+    reads = [path for method, path in ACCESS if method == "GET" and "{" in path and "store" not in path]
+    assert len(reads) >= 7
+    for path in reads:
+        assert client.get(path.format(**own)).status_code == 200, path
+        answer = stranger.get(path.format(**own))
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
+    assert stranger.get("/tasks").json() == []
+    assert stranger.get("/tasks", params={"experiment_id": own["experiment_id"]}).json() == []
+    body = {"task_id": own["task_id"], "configs": [{"agent": "nop"}]}
+    assert stranger.post("/tasks/sweep", json=body).status_code == 404
+    completion = {"task_id": own["task_id"], "content_hash": "h"}
+    assert stranger.post("/tasks/upload/complete", json=completion).status_code == 404
+    for named in (
+        {"task_ids": [own["task_id"]]},
+        {"trial_ids": [own["trial_id"]]},
+        {"experiment_id": own["experiment_id"]},
+    ):
+        assert stranger.post("/tasks/cancel", json=named).status_code == 404
+    assert client.get(f"/trials/{own['trial_id']}").json()["status"] == "queued"
+
+
+def test_names_belong_to_an_organisation(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    stranger = server.client(server.key("a", org="other"))
+    mine, theirs = new_task().upload(client), new_task().upload(stranger)
+    assert mine["task_id"] != theirs["task_id"]
+    assert theirs["existing_task"] is False
+
+
+def test_every_route_keeps_its_scope(server: Server) -> None:
+    clients = {scope: server.client(server.key(scope.encode().hex()[:6], scope=scope)) for scope in Scope}
+    parameters = {
+        "task_id": "t",
+        "trial_id": "t-0",
+        "experiment_id": "e",
+        "index": "0",
+        "version": "1",
+        "key:path": "k",
+    }
+    for (method, path), needed in ACCESS.items():
+        url = path.replace("{key:path}", "k").format(**parameters)
+        anonymous = server.client(None).request(method, url)
+        if needed is None:
+            assert anonymous.status_code != 401, path
+            continue
+        assert (anonymous.status_code, anonymous.json()["code"]) == (401, "unauthenticated"), path
+        for scope, client in clients.items():
+            allowed = client.request(method, url).status_code not in (401, 403)
+            assert allowed is scope.includes(needed), (method, path, scope)
+
+
+def test_keys_of_every_kind(server: Server) -> None:
+    assert server.client("ok_" + "f" * 32).get("/tasks").status_code == 401
+    assert server.client("nonsense").get("/tasks").json()["code"] == "unauthenticated"
+    expired = server.client(server.key("b", expires="-1 second")).get("/tasks")
+    assert expired.status_code == 401
+    assert "expired" in expired.json()["detail"]
+    key = server.key("c")
+    assert server.client(None).get("/tasks", headers={"X-Api-Key": key}).status_code == 200
+    server.sql("UPDATE api_keys SET revoked_at = now() WHERE id = 'key-c'")
+    assert server.client(key).get("/tasks").status_code == 401
+
+
+def test_the_use_of_a_key_is_noted_once_a_minute(server: Server, client: httpx2.Client) -> None:
+    used = "SELECT last_used_at FROM api_keys WHERE name = 'bootstrap'"
+    assert server.sql(used) == [(None,)]
+    client.get("/tasks")
+    first = server.sql(used)
+    assert first != [(None,)]
+    client.get("/tasks")
+    assert server.sql(used) == first
+    server.sql("UPDATE api_keys SET last_used_at = now() - interval '61 seconds' WHERE name = 'bootstrap'")
+    client.get("/tasks")
+    assert server.sql(used) > first
+
+
+def test_authentication_is_one_statement(server: Server, client: httpx2.Client) -> None:
+    client.get("/tasks")
+    with server.counting_statements(authentication=True) as statements:
+        assert client.get("/trials/absent").status_code == 404
+    assert len([statement for statement in statements if "key_hash" in statement]) == 1
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "169.254.1.1", ""])
+def test_only_names_of_this_machine_are_answered(server: Server, client: httpx2.Client, host: str) -> None:
+    answer = client.get("/health", headers={"Host": host})
+    assert answer.status_code == 421
+    assert answer.json()["code"] == "misdirected"
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8780", "[::1]:8780", "LOCALHOST:1"])
+def test_names_of_this_machine(client: httpx2.Client, host: str) -> None:
+    assert client.get("/health", headers={"Host": host}).status_code == 200
+
+
+def test_pages_of_others_cannot_change_anything(server: Server, client: httpx2.Client) -> None:
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        answer = client.post("/tasks/cancel", json={"task_ids": ["t"]}, headers={"Origin": origin})
+        assert (answer.status_code, answer.json()["code"]) == (403, "foreign_origin")
+    assert client.get("/tasks", headers={"Origin": "http://evil.example"}).status_code == 200
+    assert client.post("/tasks/cancel", json={"task_ids": ["t"]}, headers={"Origin": server.url}).status_code == 404
+
+
+def test_bodies_are_limited_announced_or_not(client: httpx2.Client) -> None:
+    url = "/tasks/cancel"
+    headers = {"Content-Type": "application/json"}
+    assert client.post(url, content=b" " * 100_001, headers=headers).status_code == 413
+    chunked = client.post(url, content=(b" " * 10_000 for _ in range(11)), headers=headers)
+    assert (chunked.status_code, chunked.headers["content-type"]) == (413, "application/problem+json")
+
+
+def test_every_answer_has_the_security_headers(client: httpx2.Client) -> None:
+    for path in ("/health", "/tasks", "/absent", "/openapi.json"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_problems_everywhere(client: httpx2.Client) -> None:
+    answers = {
+        "not_found": client.get("/absent"),
+        "method_not_allowed": client.put("/tasks"),
+        "validation": client.post("/tasks/cancel", content=b"{", headers={"Content-Type": "application/json"}),
+        "invalid_input": client.get("/trials/a%00b"),
+    }
+    for code, answer in answers.items():
+        assert answer.headers["content-type"] == "application/problem+json"
+        problem = answer.json()
+        assert problem["code"] == code
+        assert problem["status"] == answer.status_code
+        assert problem["title"]
+        assert problem["detail"]
+
+
+def test_validation_names_the_field_and_the_value(client: httpx2.Client) -> None:
+    answer = client.get("/tasks", params={"limit": "7000"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "limit"
+    assert "7000" in answer.json()["detail"]
+
+
+def test_failures_show_an_incident_and_no_traceback(server: Server, client: httpx2.Client) -> None:
+    server.sql("ALTER TABLE trials RENAME TO gone")
+    answer = client.get("/trials/any-0")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert answer.json()["incident"] in answer.json()["detail"]
+    assert "Traceback" not in answer.text
+    assert "trials" not in answer.json()["detail"]
+
+
+def test_health_without_a_database(server: Server, postgres: Postgres) -> None:
+    assert server.client(None).get("/health").json()["database"] == "connected"
+    with psycopg.connect(postgres.maintenance.replace("+psycopg", "", 1), autocommit=True) as maintenance:
+        name = sql.Identifier(server.services.engine.url.database or "")
+        maintenance.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+        maintenance.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'oddish-api'"
+        )
+        answers = [server.client(None).get("/health") for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[-1].json()["status"] == "degraded"
+        tasks = server.client().get("/tasks")
+        assert (tasks.status_code, tasks.json()["code"]) == (503, "database_unavailable")
+        maintenance.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
+    assert server.client().get("/tasks").status_code == 200
+
+
+def test_local_mode_notes_activity(start: Callable[[Settings], Server], settings: Settings) -> None:
+    server = start(settings.model_copy(update={"deployment": "local"}))
+    mark = settings.home / "run" / "activity"
+    assert server.client(None).get("/health").status_code == 200
+    assert not mark.exists()
+    for _, client in zip(range(2), itertools.repeat(server.client(KEY)), strict=False):
+        assert client.get("/tasks").status_code == 200
+    assert mark.exists()

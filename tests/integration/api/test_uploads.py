@@ -1,0 +1,188 @@
+"""Uploads: names race fairly, versions are whole or absent, hostile archives leave nothing."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from .serving import Server, TaskFolder
+
+type NewTask = Callable[..., TaskFolder]
+
+
+def objects(server: Server) -> list[str]:
+    root = Path(server.services.settings.storage_url.removeprefix("file://"))
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def send(client: httpx2.Client, archive: bytes, content_hash: str, name: str = "hello") -> httpx2.Response:
+    target = client.post("/tasks/upload/init", json={"name": name, "content_hash": content_hash}).json()
+    put = httpx2.put(target["upload_url"], content=archive, headers=target["upload_headers"])
+    if put.status_code != 200:
+        return put
+    body = {"task_id": target["task_id"], "name": target["name"], "version": 1, "content_hash": content_hash}
+    return client.post("/tasks/upload/complete", json=body)
+
+
+def test_unchanged_content_is_not_sent_again(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    first = new_task().upload(client)
+    assert (first["version"], first["existing_task"], first["content_unchanged"]) == (1, False, False)
+    again = new_task().upload(client)
+    assert again["content_unchanged"] is True
+    assert again["upload_url"] is None
+    assert again["version_id"] == first["version_id"]
+    forced = new_task().upload(client, force_new_version=True)
+    assert (forced["version"], forced["content_unchanged"]) == (2, False)
+    changed = new_task(instruction="Other.").upload(client)
+    assert (changed["version"], changed["existing_task"]) == (3, True)
+    versions = client.get(f"/tasks/{first['task_id']}/versions").json()
+    assert [(entry["version"], entry["is_current"]) for entry in versions] == [(3, True), (2, False), (1, False)]
+    assert client.get(f"/tasks/{first['task_id']}/versions/2").json()["content_hash"] == first["content_hash"]
+    assert client.get(f"/tasks/{first['task_id']}/versions/9").status_code == 404
+
+
+def test_a_foreign_hash_is_an_opaque_word(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    folder = new_task()
+    first = folder.upload(client, content_hash="older-client-hash")
+    assert first["content_hash"] == folder.content_hash
+    same = send(client, folder.archive, "another-client-hash").json()
+    assert (same["version"], same["content_unchanged"]) == (1, True)
+    assert len(objects(server)) == 1
+    for word in ("older-client-hash", "another-client-hash", folder.content_hash):
+        init = client.post("/tasks/upload/init", json={"name": "hello", "content_hash": word}).json()
+        assert init["content_unchanged"] is True
+
+
+def test_completing_twice_changes_nothing(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    done = new_task().upload(client)
+    body = {"task_id": done["task_id"], "name": "hello", "version": 1, "content_hash": done["content_hash"]}
+    assert client.post("/tasks/upload/complete", json=body).json() == done
+    assert server.sql("SELECT count(*) FROM task_versions") == [(1,)]
+
+
+def test_concurrent_uploads_of_a_new_name_make_one_task(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    folder = new_task()
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda _: folder.upload(client), range(8)))
+    assert len({entry["task_id"] for entry in done}) == 1
+    assert {entry["version"] for entry in done} == {1}
+    assert server.sql("SELECT count(*) FROM tasks") == [(1,)]
+    assert server.sql("SELECT count(*) FROM task_versions") == [(1,)]
+    assert len(objects(server)) == 1
+
+
+def test_concurrent_uploads_of_different_content_make_versions_in_turn(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    archives = []
+    for index in range(5):
+        folder = new_task("hello", instruction=f"Number {index}.")
+        archives.append((folder.archive, folder.content_hash))
+    with ThreadPoolExecutor(5) as pool:
+        done = list(pool.map(lambda pair: send(client, *pair).json(), archives))
+    assert sorted(entry["version"] for entry in done) == [1, 2, 3, 4, 5]
+
+
+def test_an_archive_that_is_not_what_was_announced(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    answer = send(client, new_task().archive, "oddish1:" + "0" * 64)
+    assert (answer.status_code, answer.json()["code"]) == (400, "content_mismatch")
+    assert "oddish1:" + "0" * 64 in answer.json()["detail"]
+    assert objects(server) == []
+
+
+def test_completing_before_the_archive_arrived(client: httpx2.Client, new_task: NewTask) -> None:
+    folder = new_task()
+    target = client.post("/tasks/upload/init", json={"name": "hello", "content_hash": folder.content_hash}).json()
+    body = {"task_id": target["task_id"], "name": "hello", "version": 1, "content_hash": folder.content_hash}
+    answer = client.post("/tasks/upload/complete", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "archive_missing")
+    assert client.get(f"/tasks/{target['task_id']}").status_code == 404
+    assert client.get("/tasks").json() == []
+
+
+def archive_of(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for member, content in members:
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return target.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.linkname = link
+    return info
+
+
+HOSTILE = {
+    "not an archive": b"hello",
+    "empty": b"",
+    "path out of it": archive_of((member("../evil"), b"x")),
+    "absolute path": archive_of((member("/etc/evil"), b"x")),
+    "link out of it": archive_of((member("task.toml", tarfile.SYMTYPE, "/etc/passwd"), b"")),
+    "device": archive_of((member("tests/null", tarfile.CHRTYPE), b"")),
+    "no task.toml": archive_of((member("instruction.md"), b"x")),
+    "malformed task.toml": archive_of((member("task.toml"), b"= ="), (member("instruction.md"), b"x")),
+    "bomb": archive_of((member("task.toml"), b"0" * 5_000_000)),
+    "many entries": archive_of(*((member(f"tests/{index}"), b"") for index in range(200))),
+}
+
+
+@pytest.mark.parametrize("archive", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_archives_are_refused_and_deleted(server: Server, client: httpx2.Client, archive: bytes) -> None:
+    answer = send(client, archive, "whatever")
+    assert answer.status_code in (400, 413), answer.text
+    problem = answer.json()
+    assert problem["code"] in ("invalid_task", "too_large")
+    assert problem["fix"]
+    assert "oddish-intake" not in answer.text
+    assert objects(server) == []
+    assert server.sql("SELECT count(*) FROM task_versions") == [(0,)]
+    assert server.sql("SELECT count(*) FROM uploads") == [(0,)]
+
+
+def test_the_signed_url_grants_one_upload_of_limited_size(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    folder = new_task()
+    target = client.post("/tasks/upload/init", json={"name": "hello", "content_hash": "h"}).json()
+    url, headers = target["upload_url"], target["upload_headers"]
+    assert httpx2.put(url, content=b"0" * 300_000, headers=headers).status_code == 413
+    chunks = (b"0" * 50_000 for _ in range(6))
+    assert httpx2.put(url, content=chunks, headers=headers).status_code == 413
+    assert httpx2.put(url.replace("limit=200000", "limit=900000"), content=b"x", headers=headers).status_code == 403
+    assert httpx2.put(url.replace(".tar.gz", ".tar.gx"), content=b"x", headers=headers).status_code == 403
+    assert httpx2.get(url).status_code == 403
+    assert httpx2.put(url.partition("?")[0], content=b"x", headers=headers).status_code == 403
+    assert httpx2.put(url, content=folder.archive, headers=headers).status_code == 200
+    assert httpx2.put(url, content=folder.archive, headers=headers).status_code == 200
+    assert httpx2.put(url, content=b"other", headers=headers).status_code == 409
+
+
+def test_downloads_by_signed_url(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    folder = new_task()
+    folder.upload(client)
+    (key,) = objects(server)
+    path = server.services.signer.sign("GET", key, expires_in=60)
+    answer = httpx2.get(server.url + path)
+    assert answer.content == folder.archive
+    assert answer.headers["content-disposition"] == "attachment"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_names_are_made_safe_or_refused(client: httpx2.Client) -> None:
+    def init(name: str) -> httpx2.Response:
+        return client.post("/tasks/upload/init", json={"name": name, "content_hash": "h"})
+
+    assert init("My task/№1").json()["name"].startswith("My-task-")
+    assert init("///").status_code == 400
+    assert init("x" * 201).status_code == 400
+    assert init("").status_code == 422
