@@ -1,0 +1,109 @@
+"""The server as a process: it starts quickly, refuses by name, and stops in good order."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+
+from .serving import KEY, Postgres
+
+
+def environment(database_url: str, home: Path, **settings: str) -> dict[str, str]:
+    return {**os.environ, "ODDISH_HOME": str(home), "ODDISH_DATABASE_URL": database_url, **settings}
+
+
+@contextmanager
+def running(settings: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-m", "oddish.api"], env=settings, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def refusal(settings: dict[str, str]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "oddish.api"], env=settings, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_it_serves_and_stops_in_good_order(database_url: str, oddish_home: Path) -> None:
+    port = free_port()
+    settings = environment(database_url, oddish_home, ODDISH_PORT=str(port), ODDISH_BOOTSTRAP_KEY=KEY)
+    with running(settings) as process:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                health = httpx2.get(f"http://127.0.0.1:{port}/health").json()
+                break
+            except httpx2.TransportError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        assert health["status"] == "healthy"
+        headers = {"Authorization": f"Bearer {KEY}"}
+        assert httpx2.get(f"http://127.0.0.1:{port}/tasks", headers=headers).json() == []
+        httpx2.get(f"http://127.0.0.1:{port}/store/some/key?signature=very-secret")
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "/store/some/key" in log
+    assert "very-secret" not in log
+    assert KEY not in log
+
+
+def test_a_taken_port_is_named(database_url: str, oddish_home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        message = refusal(environment(database_url, oddish_home, ODDISH_PORT=port))
+    assert f"port {port}" in message
+    assert "ODDISH_PORT" in message
+
+
+def test_an_unknown_schema_is_refused_by_name(database_url: str, oddish_home: Path, postgres: Postgres) -> None:
+    with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    assert "'9999'" in refusal(environment(database_url, oddish_home))
+    with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as connection:
+        connection.execute("DROP TABLE alembic_version")
+    assert "without a schema" in refusal(environment(database_url, oddish_home))
+
+
+def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Path) -> None:
+    message = refusal(environment(database_url, oddish_home, ODDISH_HOST="0.0.0.0", ODDISH_PORT="0"))  # noqa: S104
+    assert "without any key" in message
+    assert "ODDISH_BOOTSTRAP_KEY" in message
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "named"),
+    [
+        ("ODDISH_BOOTSTRAP_KEY", "secret", "32 lower-case hex digits"),
+        ("ODDISH_DATABASE_URL", "", "ODDISH_DATABASE_URL is empty"),
+        ("ODDISH_DATABASE_URL", "postgresql+psycopg://nobody@/none?host=/nowhere", "database does not answer"),
+        ("ODDISH_STORAGE_URL", "ftp://x", "ftp://x"),
+        ("ODDISH_PORT", "eighty", "port"),
+    ],
+)
+def test_settings_that_cannot_be_served(
+    database_url: str, oddish_home: Path, setting: str, value: str, named: str
+) -> None:
+    message = refusal({**environment(database_url, oddish_home), setting: value})
+    assert named in message

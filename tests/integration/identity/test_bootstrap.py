@@ -1,0 +1,44 @@
+"""The first key: made once, whoever starts first, and never again after it was revoked."""
+
+import asyncio
+
+import psycopg
+import pytest
+
+from oddish.db.engine import connect
+from oddish.errors import InvalidInput
+from oddish.identity.bootstrap import ensure_bootstrap
+from oddish.identity.keys import any_key_exists, authenticate, key_hash
+from oddish.identity.principal import Scope
+
+KEY = "ok_" + "a" * 32
+
+
+def test_servers_that_start_together_make_one_key(database_url: str) -> None:
+    async def scenario() -> None:
+        engine = connect(database_url, role="test")
+        async with engine.connect() as connection:
+            assert not await any_key_exists(connection)
+        await asyncio.gather(*(ensure_bootstrap(engine, KEY) for _ in range(8)))
+        async with engine.connect() as connection:
+            principal = await authenticate(connection, KEY)
+            assert await any_key_exists(connection)
+        assert (principal.org_id, principal.user_id, principal.role) == ("default", "admin", "admin")
+        assert principal.scope is Scope.FULL
+        await engine.dispose()
+
+    asyncio.run(scenario())
+    with psycopg.connect(database_url.replace("+psycopg", "", 1)) as connection:
+        rows = connection.execute("SELECT key_hash, key_prefix FROM api_keys").fetchall()
+    assert rows == [(key_hash(KEY), KEY[:11])]
+
+
+@pytest.mark.parametrize("key", ["", "ok_", "ok_" + "A" * 32, "ok_" + "a" * 33, "sk_" + "a" * 32])
+def test_only_keys_of_the_right_form(database_url: str, key: str) -> None:
+    async def scenario() -> None:
+        engine = connect(database_url, role="test")
+        with pytest.raises(InvalidInput, match="ODDISH_BOOTSTRAP_KEY"):
+            await ensure_bootstrap(engine, key)
+        await engine.dispose()
+
+    asyncio.run(scenario())

@@ -1,0 +1,39 @@
+import pytest
+
+from oddish.trials.confidential import PlainSecret, refuse_plain_secrets, split_env
+
+
+def test_secret_named_variables_lose_their_values() -> None:
+    env = {"OPENAI_API_KEY": "a", "github_token": "b", "DB_PASSWORD": "c", "AUTH": "d", "MODE": "fast", "EMPTY": ""}
+    shown, hidden = split_env(env)
+    assert shown == {
+        "OPENAI_API_KEY": None,
+        "github_token": None,
+        "DB_PASSWORD": None,
+        "AUTH": None,
+        "MODE": "fast",
+        "EMPTY": "",
+    }
+    assert hidden == {"OPENAI_API_KEY": "a", "github_token": "b", "DB_PASSWORD": "c", "AUTH": "d"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"api_key": "sk-12345678"},
+        {"nested": [{"auth-token": "sk-12345678"}]},
+        {"headers": {"X-Password": "sk-12345678"}},
+    ],
+)
+def test_credentials_elsewhere_are_refused_without_showing_them(value: object) -> None:
+    with pytest.raises(PlainSecret) as refusal:
+        refuse_plain_secrets("kwargs", value)
+    assert "12345678" not in str(refusal.value)
+    assert str(refusal.value).startswith("kwargs.")
+
+
+@pytest.mark.parametrize(
+    "value", [{"max_tokens": 8000}, {"tokenizer": "cl100k_base"}, {"author": "Somebody Else"}, {"key": "short"}, []]
+)
+def test_other_arguments_pass(value: object) -> None:
+    refuse_plain_secrets("kwargs", value)

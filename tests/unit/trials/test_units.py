@@ -1,0 +1,87 @@
+"""What makes two trials the same measurement."""
+
+import pytest
+
+from oddish.errors import InvalidInput
+from oddish.trials.catalogue import Catalogue, Offer, UnknownEnvironment
+from oddish.trials.passthrough import ClosedPassthrough
+from oddish.trials.units import TrialConfig, Unit, unit
+
+AGENTS = {"nop": False, "claude-code": True}
+CATALOGUE = Catalogue(
+    [
+        Offer("local@2", "local", 1, AGENTS, {}, 2048),
+        Offer("docker@2", "docker", 0, AGENTS, {"modal": "no credentials."}, 2048),
+        Offer("docker@1", "docker", 0, {"nop": False}, {}, 2048),
+    ]
+)
+
+
+def made(config: TrialConfig, *, local: bool = True, **harbor: object) -> Unit:
+    return unit(config, CATALOGUE, inherited_environment=None, harbor=harbor, local=local)
+
+
+def test_spellings_of_a_model_are_one_unit() -> None:
+    hashes = {
+        made(TrialConfig("claude-code", model, 1)).hash
+        for model in ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", " Anthropic/Claude-Sonnet-4-5 ")
+    }
+    assert len(hashes) == 1
+
+
+def test_the_values_of_secrets_do_not_matter_their_names_do() -> None:
+    def hashed(**env: str) -> bytes:
+        return made(TrialConfig("nop", None, 1, env=env)).hash
+
+    assert hashed(API_KEY="one") == hashed(API_KEY="two")
+    assert hashed(API_KEY="one") != hashed(OTHER_KEY="one")
+    assert hashed(MODE="one") != hashed(MODE="two")
+
+
+def test_overrides_of_the_agent_reach_harbor_and_count() -> None:
+    plain = made(TrialConfig("nop", None, 1))
+    limited = made(TrialConfig("nop", None, 1, overrides={"max_timeout_sec": 5}), agent={"extra_allowed_hosts": ["a"]})
+    assert limited.harbor == {"agent": {"extra_allowed_hosts": ["a"], "max_timeout_sec": 5}}
+    assert plain.hash != limited.hash
+
+
+def test_the_preferred_environment_and_its_newest_engine_are_chosen() -> None:
+    assert made(TrialConfig("nop", None, 1)).offer.pool == "docker@2"
+    assert made(TrialConfig("nop", None, 1, environment="local")).offer.pool == "local@2"
+    with pytest.raises(UnknownEnvironment, match=r"no credentials.*docker, local"):
+        made(TrialConfig("nop", None, 1, environment="modal"))
+
+
+def test_a_baseline_has_no_model() -> None:
+    entry = made(TrialConfig("nop", "some/model", 1))
+    assert (entry.model, entry.key.key) == (None, "nop_oracle")
+
+
+def test_memory_is_the_override_else_what_the_task_declares() -> None:
+    task = {"environment": {"memory_mb": 512}}
+    assert made(TrialConfig("nop", None, 1)).memory_mb(task) == 512
+    assert made(TrialConfig("nop", None, 1), environment={"override_memory_mb": 64}).memory_mb(task) == 64
+    with pytest.raises(InvalidInput, match="4096 MB"):
+        made(TrialConfig("nop", None, 1)).memory_mb({"environment": {"memory_mb": 4096}})
+
+
+@pytest.mark.parametrize(
+    ("harbor", "member"),
+    [
+        ({"environment": {"mounts": ["/"]}}, "harbor.environment.mounts"),
+        ({"environment": {"extra_docker_compose": ["x"]}}, "harbor.environment.extra_docker_compose"),
+        ({"environment": {"kwargs": {"mounts_json": "[]"}}}, "harbor.environment.kwargs.mounts_json"),
+        ({"verifier": {"import_path": "a:B"}}, "harbor.verifier.import_path"),
+        ({"mcp_servers": []}, "harbor.mcp_servers"),
+    ],
+)
+def test_what_reaches_out_of_the_sandbox_is_open_in_local_mode_only(harbor: dict[str, object], member: str) -> None:
+    made(TrialConfig("nop", None, 1), local=True, **harbor)
+    with pytest.raises(ClosedPassthrough, match=member):
+        made(TrialConfig("nop", None, 1), local=False, **harbor)
+
+
+def test_members_nobody_knows_are_refused() -> None:
+    for harbor in ({"surprise": 1}, {"environment": {"surprise": 1}}):
+        with pytest.raises(InvalidInput, match="surprise is not supported"):
+            made(TrialConfig("nop", None, 1), **harbor)
