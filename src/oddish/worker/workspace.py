@@ -18,7 +18,7 @@ class Workspace:
     def __init__(self, home: Path, worker_id: str) -> None:
         self._base = private_directory(private_directory(home) / "work")
         self.tasks = private_directory(self._base / "tasks")
-        self.sandbox = private_directory(home / "sandbox")
+        self.sandbox = private_directory(home / "sandboxes")
         self._own = private_directory(self._base / worker_id)
         self._lock = os.open(self._own / "lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

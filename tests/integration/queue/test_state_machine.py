@@ -1,0 +1,74 @@
+"""The queue under workers that die, pause, resume and report late; and proof that the machine would notice."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from oddish.queue import claim, finish, reap
+from support.queue_machine import STATISTICS, QueueMachine
+
+PROFILE = settings(
+    max_examples=30, stateful_step_count=50, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.fixture
+def machine(database_url: str) -> type[QueueMachine]:
+    return type("BoundMachine", (QueueMachine,), {"database_url": database_url})
+
+
+def test_the_queue_keeps_its_promises(
+    machine: type[QueueMachine], record_property: Callable[[str, object], None]
+) -> None:
+    STATISTICS.clear()
+    run_state_machine_as_test(machine, settings=PROFILE)
+    for name, count in sorted(STATISTICS.items()):
+        record_property(name, count)
+    print("state machine:", dict(sorted(STATISTICS.items())))  # noqa: T201 - shown with pytest -s
+    assert STATISTICS["stale reports refused"] > 0
+    assert STATISTICS["jobs reaped"] > 0
+
+
+FENCED = "AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
+CAP_CHECKS = (
+    "    AND NOT l.caps && ARRAY(SELECT name FROM queue_caps WHERE running >= max_running)\n",
+    ") by_cap WHERE place > room\n",
+)
+GUARD = "  AND EXISTS (SELECT FROM workers alive WHERE alive.lease_until > clock_timestamp())\n"
+
+
+def without_fencing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FENCE", "FINISH", "RETRY"):
+        statement: str = getattr(finish, name)
+        assert FENCED in statement
+        monkeypatch.setattr(finish, name, statement.replace(FENCED, "AND state = 'running'"))
+
+
+def without_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    statement = claim.CLAIM
+    for check in CAP_CHECKS:
+        assert check in statement
+    statement = statement.replace(CAP_CHECKS[0], "").replace(CAP_CHECKS[1], ") by_cap WHERE false\n")
+    monkeypatch.setattr(claim, "CLAIM", statement)
+
+
+def without_key_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = "WHERE place <= key_room AND"
+    assert check in claim.CLAIM
+    monkeypatch.setattr(claim, "CLAIM", claim.CLAIM.replace(check, "WHERE"))
+
+
+def without_reaper_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert GUARD in reap.DEAD_WORKER
+    monkeypatch.setattr(reap, "DEAD_WORKER", reap.DEAD_WORKER.replace(GUARD, ""))
+
+
+@pytest.mark.parametrize("sabotage", [without_fencing, without_caps, without_key_limit, without_reaper_guard])
+def test_the_machine_notices(
+    machine: type[QueueMachine], monkeypatch: pytest.MonkeyPatch, sabotage: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    sabotage(monkeypatch)
+    with pytest.raises(BaseException, match=r"stale|runs|reaped|outcome|recorded|claimed|attempt"):
+        run_state_machine_as_test(machine, settings=settings(PROFILE, max_examples=200))
