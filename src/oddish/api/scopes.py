@@ -25,6 +25,10 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/tasks/{task_id}/versions"): Scope.READ,
     ("GET", "/tasks/{task_id}/versions/{version}"): Scope.READ,
     ("GET", "/trials/{trial_id}"): Scope.READ,
+    ("GET", "/trials/{trial_id}/files"): Scope.READ,
+    ("GET", "/trials/{trial_id}/files/{path:path}"): Scope.READ,
+    ("GET", "/trials/{trial_id}/logs"): Scope.READ,
+    ("GET", "/trials/{trial_id}/result"): Scope.READ,
     ("GET", "/experiments/{experiment_id}"): Scope.READ,
 }
 

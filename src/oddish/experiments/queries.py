@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import experiments, task_experiments, tasks, trials
 from oddish.errors import NotFound
+from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
-from oddish.trials.queries import experiment_id
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.db.tables import tasks, trials
 from oddish.errors import InvalidInput, NotFound
+from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 from oddish.queue.cancel import cancel
-from oddish.trials.queries import UNFINISHED, experiment_id
+from oddish.trials.queries import UNFINISHED
 
 BATCH = 500
 """Trials of one transaction."""

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.db.tables import experiments, tasks, trials
+from oddish.db.tables import tasks, trials
 from oddish.errors import NotFound
+from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 
 UNFINISHED = frozenset({"queued", "running", "retrying"})
@@ -115,21 +116,6 @@ async def list_live_trials(
     if experiment is not None:
         statement = statement.where(trials.c.experiment_id == experiment_id(principal, experiment))
     return await _read(connection, statement)
-
-
-def experiment_id(principal: Principal, reference: str) -> Any:
-    """The id of the experiment with that id, else with that name, as part of a statement."""
-    return (
-        select(experiments.c.id)
-        .where(
-            experiments.c.org_id == principal.org_id,
-            experiments.c.deleted_at.is_(None),
-            (experiments.c.id == reference) | (experiments.c.name == reference),
-        )
-        .order_by((experiments.c.id == reference).desc())
-        .limit(1)
-        .scalar_subquery()
-    )
 
 
 async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Trial]:

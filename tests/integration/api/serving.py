@@ -3,6 +3,7 @@
 import asyncio
 import io
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -19,9 +20,12 @@ from sqlalchemy import event
 
 from oddish.api.services import Services
 from oddish.identity.keys import key_hash
+from oddish.storage.manifest import upload_tree
+from oddish.storage.store import ArtifactStore
 from oddish.tasks.package import content_hash, publish_set, write_archive
 
 KEY = "ok_" + "0" * 31 + "1"
+RESULT = "result.json"
 AGENTS = {"nop": False, "oracle": False, "claude-code": True}
 
 
@@ -97,6 +101,27 @@ class Server:
                 f"worker-{pool}",
                 [pool],
             )
+
+    def leave_files(self, trial_id: str, files: dict[str, bytes], *, epoch: int = 1) -> None:
+        """What a worker stores of an attempt."""
+        prefix = f"trials/{trial_id}/{epoch}-claim"
+
+        async def store() -> None:
+            with tempfile.TemporaryDirectory() as name:
+                for path, content in files.items():
+                    target = Path(name) / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(content)
+                await upload_tree(ArtifactStore.open(self.services.settings.storage_url), Path(name), prefix)
+
+        asyncio.run(store())
+        self.sql(
+            "INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, artifact_prefix) "
+            "VALUES (%s, %s, 'default', 1, gen_random_uuid(), 'w', 'finished', %s)",
+            trial_id,
+            epoch,
+            prefix,
+        )
 
     @contextmanager
     def counting_statements(self, *, authentication: bool = False) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from oddish.api.scopes import ACCESS
 from oddish.identity.principal import Scope
 from oddish.settings import Settings
 
-from .serving import KEY, Postgres, Server, TaskFolder
+from .serving import KEY, RESULT, Postgres, Server, TaskFolder
 
 type NewTask = Callable[..., TaskFolder]
 
@@ -24,14 +24,23 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
     task = str(new_task().upload(client)["task_id"])
     body = {"task_id": task, "configs": [{"agent": "nop"}], "experiment_id": "mine"}
     experiment = client.post("/tasks/sweep", json=body).json()["experiment_id"]
-    return {"task_id": task, "trial_id": f"{task}-0", "experiment_id": experiment, "index": "0", "version": "1"}
+    server.leave_files(f"{task}-0", {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000})
+    return {
+        "task_id": task,
+        "trial_id": f"{task}-0",
+        "experiment_id": experiment,
+        "index": "0",
+        "version": "1",
+        "path": RESULT,
+    }
 
 
 def test_objects_of_others_do_not_exist(server: Server, client: httpx2.Client, own: dict[str, str]) -> None:
     stranger = server.client(server.key("a", org="other"))
     reads = [path for method, path in ACCESS if method == "GET" and "{" in path and "store" not in path]
     assert len(reads) >= 7
-    for path in reads:
+    for template in reads:
+        path = template.replace(":path}", "}")
         assert client.get(path.format(**own)).status_code == 200, path
         answer = stranger.get(path.format(**own))
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
@@ -59,16 +68,10 @@ def test_names_belong_to_an_organisation(server: Server, client: httpx2.Client, 
 
 def test_every_route_keeps_its_scope(server: Server) -> None:
     clients = {scope: server.client(server.key(scope.encode().hex()[:6], scope=scope)) for scope in Scope}
-    parameters = {
-        "task_id": "t",
-        "trial_id": "t-0",
-        "experiment_id": "e",
-        "index": "0",
-        "version": "1",
-        "key:path": "k",
-    }
+    parameters = {"task_id": "t", "trial_id": "t-0", "experiment_id": "e", "index": "0", "version": "1"}
+    parameters |= {"key": "k", "path": "p"}
     for (method, path), needed in ACCESS.items():
-        url = path.replace("{key:path}", "k").format(**parameters)
+        url = path.replace(":path}", "}").format(**parameters)
         anonymous = server.client(None).request(method, url)
         if needed is None:
             assert anonymous.status_code != 401, path

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from .serving import Server, TaskFolder
+from .serving import RESULT, Server, TaskFolder
 
 type NewTask = Callable[..., TaskFolder]
 
@@ -128,6 +128,38 @@ def test_pages_and_filters(server: Server, client: httpx2.Client, new_task: NewT
     assert client.post("/tasks/sweep", json=body).json()["user_tags"] == {"suite": "a"}
     (mine,) = client.get("/tasks", params={"user": "somebody"}).json()
     assert (mine["id"], mine["user_tags"]) == (ids[0], {"suite": "a"})
+
+
+def test_the_files_of_a_trial(server: Server, client: httpx2.Client, task_id: str) -> None:
+    submit(client, task_id)
+    trial = f"/trials/{task_id}-0"
+    assert client.get(f"{trial}/files").status_code == 404
+    server.leave_files(f"{task_id}-0", {"agent/log.txt": b"first attempt"}, epoch=1)
+    files = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, "page.html": b"<script>"}
+    server.leave_files(f"{task_id}-0", files, epoch=2)
+    with server.counting_statements() as statements:
+        listed = client.get(f"{trial}/files").json()
+    assert len(statements) == 1
+    assert {file["path"]: file["size"] for file in listed["files"]} == {
+        path: len(content) for path, content in files.items()
+    }
+    first = client.get(f"{trial}/files", params={"limit": 3}).json()
+    rest = client.get(f"{trial}/files", params={"limit": 3, "cursor": first["cursor"]}).json()
+    assert first["files"] + rest["files"] == listed["files"]
+    assert rest["cursor"] is None
+    assert client.get(f"{trial}/result").json() == {"ok": True}
+    page = client.get(f"{trial}/files/page.html")
+    assert page.content == b"<script>"
+    assert page.headers["content-type"] == "application/octet-stream"
+    assert page.headers["content-disposition"] == "attachment"
+    assert client.get(f"{trial}/files/../../../etc/passwd").status_code == 404
+    assert client.get(f"{trial}/files/absent").status_code == 404
+    logs = client.get(f"{trial}/logs").json()["logs"]
+    assert "=== agent/log.txt ===\ndid it" in logs
+    assert "bytes left out" in logs
+    assert len(logs) < 300_000
+    server.sql("UPDATE trials SET decided_by_epoch = 1 WHERE id = %s", f"{task_id}-0")
+    assert client.get(f"{trial}/files/agent/log.txt").content == b"first attempt"
 
 
 def test_many_trials_are_read_quickly(server: Server, client: httpx2.Client, task_id: str) -> None:

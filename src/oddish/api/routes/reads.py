@@ -11,7 +11,6 @@ from oddish.api.services import ServicesOf
 from oddish.experiments.queries import get_experiment
 from oddish.ids import version_id
 from oddish.schemas.tasks import ExperimentResponse, QueueInfo, TaskStatusResponse, TrialResponse
-from oddish.tasks.queries import TaskFilter, TaskSummary, get_task, list_tasks
 from oddish.trials import waiting
 from oddish.trials.queries import (
     UNFINISHED,
@@ -21,6 +20,7 @@ from oddish.trials.queries import (
     list_live_trials,
     list_trials_of_task,
 )
+from oddish.trials.summaries import TaskFilter, TaskSummary, get_task, list_tasks
 
 type Status = Literal["pending", "running", "completed", "failed"]
 type Limit = Annotated[int, Query(ge=1, le=2000)]

@@ -10,9 +10,9 @@ from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.queue.keys import Limits
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
-from oddish.tasks.queries import TaskFilter, list_tasks
 from oddish.trials.cancellation import cancel_trials
 from oddish.trials.submission import Policy, Submission, submit
+from oddish.trials.summaries import TaskFilter, list_tasks
 from oddish.trials.units import TrialConfig
 
 SUBMIT_CONCURRENCY = "8"

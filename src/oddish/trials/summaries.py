@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish import ids
 from oddish.db.tables import experiments, task_experiments, tasks, trials, users
 from oddish.errors import NotFound
+from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
-from oddish.trials.queries import experiment_id
 
 SHOWN_EXPERIMENTS = 20
 

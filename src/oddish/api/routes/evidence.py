@@ -1,0 +1,66 @@
+"""The files that a trial left."""
+
+from typing import Annotated
+
+from fastapi import Query, Response
+from starlette.responses import JSONResponse, StreamingResponse
+
+from oddish.api.authentication import PrincipalOf
+from oddish.api.routing import router as new_router
+from oddish.api.services import Services, ServicesOf
+from oddish.identity.principal import Principal
+from oddish.schemas.evidence import TrialFile, TrialFiles, TrialLogs
+from oddish.trials.evidence import Evidence, find_evidence, read_logs, read_result
+
+type Limit = Annotated[int, Query(ge=1, le=1000)]
+
+router = new_router()
+
+
+@router.get("/trials/{trial_id}/files", tags=["trials"])
+async def files(
+    trial_id: str,
+    principal: PrincipalOf,
+    services: ServicesOf,
+    prefix: str = "",
+    limit: Limit = 1000,
+    cursor: str | None = None,
+) -> TrialFiles:
+    """In the order of their paths, of the attempt that decided the trial."""
+    evidence = await _evidence(services, principal, trial_id)
+    found = [file for file in evidence.files if file.path.startswith(prefix) and (cursor is None or file.path > cursor)]
+    return TrialFiles(
+        trial_id=trial_id,
+        files=[TrialFile.model_validate(file) for file in found[:limit]],
+        cursor=found[limit - 1].path if len(found) > limit else None,
+    )
+
+
+@router.get("/trials/{trial_id}/files/{path:path}", tags=["trials"])
+async def file(trial_id: str, path: str, principal: PrincipalOf, services: ServicesOf) -> Response:
+    """The bytes, always as a download."""
+    evidence = await _evidence(services, principal, trial_id)
+    found = evidence.file(path)
+    headers = {"Content-Length": str(found.size), "Content-Disposition": "attachment", "ETag": f'"{found.sha256}"'}
+    return StreamingResponse(
+        services.store.stream(evidence.key(found)), media_type="application/octet-stream", headers=headers
+    )
+
+
+@router.get("/trials/{trial_id}/result", tags=["trials"])
+async def result(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> JSONResponse:
+    """Harbor's record of the trial, as it is."""
+    evidence = await _evidence(services, principal, trial_id)
+    return JSONResponse(await read_result(services.store, evidence))
+
+
+@router.get("/trials/{trial_id}/logs", tags=["trials"])
+async def logs(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> TrialLogs:
+    """The ends of the trial's text files, joined under their paths."""
+    evidence = await _evidence(services, principal, trial_id)
+    return TrialLogs(trial_id=trial_id, logs=await read_logs(services.store, evidence), s3_key=evidence.prefix)
+
+
+async def _evidence(services: Services, principal: Principal, trial_id: str) -> Evidence:
+    async with services.reads.connect() as connection:
+        return await find_evidence(connection, services.store, principal, trial_id)

@@ -1,0 +1,23 @@
+"""Finding an experiment by what people call it."""
+
+from typing import Any
+
+from sqlalchemy import ScalarSelect, select
+
+from oddish.db.tables import experiments
+from oddish.identity.principal import Principal
+
+
+def experiment_id(principal: Principal, reference: str) -> ScalarSelect[Any]:
+    """The id of the experiment with that id, else with that name, as part of a statement."""
+    return (
+        select(experiments.c.id)
+        .where(
+            experiments.c.org_id == principal.org_id,
+            experiments.c.deleted_at.is_(None),
+            (experiments.c.id == reference) | (experiments.c.name == reference),
+        )
+        .order_by((experiments.c.id == reference).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
