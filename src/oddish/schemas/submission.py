@@ -1,13 +1,15 @@
 """Submitting trials, and cancelling them."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
 
 type Priority = Literal["low", "high"]
+
+MAX_TRIALS = 10_000
 
 UNSUPPORTED = (
     "run_analysis",
@@ -46,7 +48,7 @@ class SweepConfig(RequestBody):
 
     agent: Annotated[Name, Field(examples=["oracle"])]
     model: Name | None = None
-    n_trials: Annotated[int, Field(ge=1, le=10_000)] = 1
+    n_trials: Annotated[int, Field(ge=1)] = 1
     environment: Name | None = None
     agent_config: AgentConfig = Field(default_factory=AgentConfig)
 
@@ -80,6 +82,13 @@ class SweepSubmission(RequestBody):
                 if values.get(name):
                     raise ValueError(f"{name} is not supported by this release; leave it out.")
         return _without_timeout(values)
+
+    @model_validator(mode="after")
+    def _limit_trials(self) -> Self:
+        total = sum(config.n_trials for config in self.configs)
+        if total > MAX_TRIALS:
+            raise ValueError(f"{total} trials are more than the {MAX_TRIALS} that one submission may ask for.")
+        return self
 
 
 class TaskResponse(ResponseBody):

@@ -5,10 +5,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import any_, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.db.tables import publications
+from oddish.db.tables import publications, workers
 from oddish.errors import InvalidInput, Unavailable
 
 POLL_SECONDS = 0.2
@@ -51,12 +51,13 @@ class Offer:
 
     pool: str
     environment: str
-    preference: int
     agents: Mapping[str, bool]
     """Name of an agent -> whether it needs a model."""
     unavailable: Mapping[str, str]
     """Environment -> why the machine of this offer cannot run it."""
     memory_mb: int
+    live: bool = True
+    """A worker that is alive offers it."""
 
     def check_agent(self, agent: str, model: str | None) -> None:
         if agent not in self.agents:
@@ -82,21 +83,26 @@ class Offer:
 @dataclass(frozen=True)
 class Catalogue:
     offers: Sequence[Offer]
-    """Newest first among those of one environment."""
+    """The preferred one first."""
 
     def offer(self, environment: str | None) -> Offer:
-        """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is."""
+        """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is.
+
+        An environment whose workers are gone is still offered, unless a worker that is alive says why it is not.
+        """
         if environment is None:
-            return min(self.offers, key=lambda offer: offer.preference)
+            return self.offers[0]
+        found = next((offer for offer in self.offers if offer.environment == environment), None)
+        if found is not None and found.live:
+            return found
+        fix = f"Environments offered here: {', '.join(sorted({offer.environment for offer in self.offers}))}."
         for offer in self.offers:
-            if offer.environment == environment:
-                return offer
-        known = sorted({offer.environment for offer in self.offers})
-        fix = f"Environments offered here: {', '.join(known)}."
-        for offer in self.offers:
-            if reason := offer.unavailable.get(environment):
+            reason = offer.unavailable.get(environment)
+            if reason and (offer.live or found is None):
                 raise UnknownEnvironment(f"The environment {environment!r} is not available: {reason}", fix=fix)
-        raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
+        if found is None:
+            raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
+        return found
 
 
 async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Catalogue:
@@ -113,18 +119,27 @@ async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Cat
 
 
 async def _offers(engine: AsyncEngine) -> list[Offer]:
+    """Those of workers that are alive first, then those of the latest worker there was, each by preference."""
+    offered = publications.c.pool == any_(workers.c.pools)
+    alive = exists().where(offered, workers.c.lease_until >= func.now(), workers.c.stopped_at.is_(None))
+    all_of_them = publications.alias()
+    latest = select(all_of_them.c.worker_id).order_by(all_of_them.c.published_at.desc()).limit(1).scalar_subquery()
+    statement = select(publications, alive.label("live")).order_by(
+        alive.desc(),
+        (publications.c.worker_id == latest).desc(),
+        publications.c.preference,
+        publications.c.published_at.desc(),
+    )
     async with engine.connect() as connection:
-        rows = await connection.execute(
-            select(publications).order_by(publications.c.preference, publications.c.published_at.desc())
-        )
+        rows = await connection.execute(statement)
         return [
             Offer(
                 pool=row.pool,
                 environment=row.environment,
-                preference=row.preference,
                 agents={agent["name"]: agent["needs_model"] for agent in row.agents},
                 unavailable=row.unavailable,
                 memory_mb=row.memory_mb,
+                live=row.live,
             )
             for row in rows
         ]

@@ -1,5 +1,6 @@
 """Submitting: what is created, what is refused, and that nothing is half-created."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -242,6 +243,23 @@ def test_cancel(server: Server, client: httpx2.Client, task_id: str) -> None:
     assert client.post("/tasks/cancel", json={"task_ids": []}).status_code == 400
     assert client.post("/tasks/cancel", json={"task_ids": ["absent"]}).status_code == 404
     assert client.post("/tasks/cancel", json={"experiment_id": "absent"}).status_code == 404
+
+
+def test_the_default_environment_is_one_that_is_alive(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    server.offer("docker", preference=0, alive=False)
+    server.offer("local", preference=1)
+    task_id = str(new_task().upload(client)["task_id"])
+    trial_id = sweep(client, task_id).json()["new_trial_ids"][0]
+    assert client.get(f"/trials/{trial_id}").json()["environment"] == "local"
+
+
+def test_many_trials_at_once_and_not_too_many(server: Server, client: httpx2.Client, task_id: str) -> None:
+    started = time.perf_counter()
+    assert len(sweep(client, task_id, {"agent": "nop", "n_trials": 2000}).json()["new_trial_ids"]) == 2000
+    assert time.perf_counter() - started < 10
+    answer = sweep(client, task_id, {"agent": "nop", "n_trials": 6000}, {"agent": "oracle", "n_trials": 6000})
+    assert answer.status_code == 422
+    assert "12000" in answer.json()["detail"]
 
 
 def test_publications_of_agents_are_read_as_json(server: Server, client: httpx2.Client, task_id: str) -> None:

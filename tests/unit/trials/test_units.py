@@ -10,9 +10,9 @@ from oddish.trials.units import TrialConfig, Unit, unit
 AGENTS = {"nop": False, "claude-code": True}
 CATALOGUE = Catalogue(
     [
-        Offer("local@2", "local", 1, AGENTS, {}, 2048),
-        Offer("docker@2", "docker", 0, AGENTS, {"modal": "no credentials."}, 2048),
-        Offer("docker@1", "docker", 0, {"nop": False}, {}, 2048),
+        Offer("docker@2", "docker", AGENTS, {"modal": "no credentials."}, 2048),
+        Offer("local@2", "local", AGENTS, {}, 2048),
+        Offer("docker@1", "docker", {"nop": False}, {}, 2048, live=False),
     ]
 )
 
@@ -50,6 +50,17 @@ def test_the_preferred_environment_and_its_newest_engine_are_chosen() -> None:
     assert made(TrialConfig("nop", None, 1, environment="local")).offer.pool == "local@2"
     with pytest.raises(UnknownEnvironment, match=r"no credentials.*docker, local"):
         made(TrialConfig("nop", None, 1, environment="modal"))
+
+
+def test_an_environment_of_workers_that_are_gone() -> None:
+    gone = Offer("docker@2", "docker", AGENTS, {}, 2048, live=False)
+    assert Catalogue([gone]).offer("docker") is gone
+    silent = Offer("local@2", "local", AGENTS, {}, 2048)
+    assert Catalogue([silent, gone]).offer("docker") is gone
+    assert Catalogue([silent, gone]).offer(None) is silent
+    knowing = Offer("local@2", "local", AGENTS, {"docker": "no engine answers."}, 2048)
+    with pytest.raises(UnknownEnvironment, match="no engine answers"):
+        Catalogue([knowing, gone]).offer("docker")
 
 
 def test_a_baseline_has_no_model() -> None:
