@@ -7,39 +7,35 @@ from datetime import datetime
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-COUNTED = 10_000
-"""Backlogs are counted so far and no further."""
+COUNTED = 5_000
+"""Lines are counted so far and no further."""
 
-# The waiting jobs of some trials, their place in their lane, and the state of their key and pool.
+# The waiting jobs of some trials, their place in their line, and what is known of that line, read once a line.
 WAITING = text("""
-WITH mine AS (
+WITH mine AS MATERIALIZED (
   SELECT id, subject_id, pool, key, lane, state, run_at FROM jobs
   WHERE kind = 'trial' AND subject_id = ANY (:trial_ids) AND state IN ('held', 'ready', 'scheduled')
-), places AS (
-  SELECT head.id, head.place FROM (SELECT DISTINCT pool, key, lane FROM mine) line
-  CROSS JOIN LATERAL (
-    SELECT id, row_number() OVER (ORDER BY priority DESC, ready_at, id) AS place FROM (
-      SELECT id, priority, ready_at FROM jobs
+), lines AS MATERIALIZED (
+  SELECT line.pool, line.key, line.lane, k.running, k.paused,
+    coalesce(k.override_limit, k.deploy_limit) AS concurrency_limit,
+    ARRAY (
+      SELECT id FROM jobs
       WHERE jobs.pool = line.pool AND jobs.key = line.key AND jobs.lane = line.lane AND state = 'ready'
       ORDER BY priority DESC, ready_at, id LIMIT :counted
-    ) first
-  ) head
-), backlogs AS (
-  SELECT each.pool, each.key, backlog.queued FROM (SELECT DISTINCT pool, key FROM mine) each
-  CROSS JOIN LATERAL (
-    SELECT count(*) AS queued FROM (
-      SELECT FROM jobs WHERE jobs.pool = each.pool AND jobs.key = each.key AND state = 'ready' LIMIT :counted
-    ) few
-  ) backlog
-), served AS (
-  SELECT pool, EXISTS (
-    SELECT FROM workers WHERE pool = ANY (workers.pools) AND lease_until >= now() AND stopped_at IS NULL
-  ) AS served FROM (SELECT DISTINCT pool FROM mine) each
+    ) AS job_ids,
+    (
+      SELECT count(*) FROM (
+        SELECT FROM jobs WHERE jobs.pool = line.pool AND jobs.key = line.key AND state = 'ready' LIMIT :counted
+      ) counted
+    ) AS queued,
+    EXISTS (
+      SELECT FROM workers WHERE line.pool = ANY (workers.pools) AND lease_until >= now() AND stopped_at IS NULL
+    ) AS served
+  FROM (SELECT DISTINCT pool, key, lane FROM mine) line JOIN queue_keys k USING (key)
 )
-SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, places.place, backlogs.queued, served.served,
-       k.running, k.paused, coalesce(k.override_limit, k.deploy_limit) AS concurrency_limit
-FROM mine JOIN queue_keys k USING (key) JOIN backlogs USING (pool, key) JOIN served USING (pool)
-LEFT JOIN places ON places.id = mine.id
+SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, array_position(lines.job_ids, mine.id) AS place,
+  lines.queued, lines.served, lines.running, lines.paused, lines.concurrency_limit
+FROM mine JOIN lines USING (pool, key, lane)
 """)
 
 
