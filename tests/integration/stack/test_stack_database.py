@@ -40,7 +40,8 @@ def test_jobs_that_may_still_run_are_unfinished(database_url: str, state: str, u
     with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
         connection.execute("SET session_replication_role = replica")  # no foreign keys: only the state matters here
         connection.execute(
-            "INSERT INTO jobs (org_id, kind, subject_id, pool, key, lane, state, max_attempts, group_id, run_at, worker_id)"
+            "INSERT INTO jobs"
+            " (org_id, kind, subject_id, pool, key, lane, state, max_attempts, group_id, run_at, worker_id)"
             " SELECT 'o', 'trial', 't', 'p', 'k', 'l', state, 1, CASE state WHEN 'held' THEN 'g' END,"
             " CASE state WHEN 'scheduled' THEN now() END, CASE state WHEN 'running' THEN 'w' END"
             " FROM (SELECT %s::text AS state) AS wanted",
