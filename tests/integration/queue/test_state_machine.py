@@ -1,5 +1,6 @@
 """The queue under workers that die, pause, resume and report late; and proof that the machine would notice."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -9,8 +10,17 @@ from hypothesis.stateful import run_state_machine_as_test
 from oddish.queue import claim, finish, reap
 from support.queue_machine import STATISTICS, QueueMachine
 
+EXPLORE = "ODDISH_TEST_MACHINE_RUNS"
+"""Names a number of runs with random seeds, for a longer look than every test run takes."""
+
 PROFILE = settings(
-    max_examples=30, stateful_step_count=50, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=int(os.environ.get(EXPLORE, "25")),
+    derandomize=EXPLORE not in os.environ,
+    stateful_step_count=50,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
 
 
