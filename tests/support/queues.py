@@ -27,7 +27,7 @@ class Queue:
 
     async def worker(self, worker_id: str, *, pool: str = POOL, lease_seconds: float = 30) -> None:
         worker = Worker(worker_id, "host", 1, "0", [pool], cpus=2, memory_mb=4096, concurrency=4)
-        publication = Publication(pool, pool.partition("@")[0], "harbor", 0, [], {})
+        publication = Publication(pool, pool.partition("@")[0], "harbor", 0, [])
         async with self.engine.begin() as connection:
             await register(connection, worker, [publication], lease_seconds=lease_seconds)
 

@@ -51,6 +51,10 @@ def status_text(status: str) -> "Text":
     return Text(one_line(status), style=STYLES.get(status, ""))
 
 
+def _shown_reward(trial: Trial) -> str:
+    return number(trial["reward"] if succeeded(trial) else None)
+
+
 def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     """Rewards by task, agent and model, and after them why trials have none."""
     made = table("Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors", right=("Trials", "Mean"))
@@ -61,7 +65,7 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
             one_line(row.agent),
             model_label(row.model),
             str(len(row.trials)),
-            joined((number(trial["reward"]) for trial in row.trials), REWARDS_SHOWN).replace(", ", " "),
+            joined(map(_shown_reward, row.trials), REWARDS_SHOWN).replace(", ", " "),
             number(row.mean),
             f"{row.passed}/{len(row.trials)}",
             str(errors) if errors else "–",

@@ -96,7 +96,8 @@ class Row:
 
     @property
     def rewards(self) -> list[float]:
-        return [trial["reward"] for trial in self.trials if trial["reward"] is not None]
+        """Those of successful trials: nobody vouches for what a failed one recorded."""
+        return [trial["reward"] for trial in self.trials if succeeded(trial) and trial["reward"] is not None]
 
     @property
     def mean(self) -> float | None:

@@ -22,6 +22,7 @@ def connect(url: str, *, role: str, pool_size: int = 10) -> AsyncEngine:
     )
     return create_async_engine(
         url,
+        hide_parameters=True,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=False,

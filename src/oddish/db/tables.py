@@ -285,7 +285,7 @@ publications = Table(
     Column("engine", Text, nullable=False),
     Column("preference", Integer, nullable=False),
     Column("agents", JSONB, nullable=False),
-    Column("unavailable", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("reason", Text),
     Column("memory_mb", Integer, nullable=False),
     Column("worker_id", Text, nullable=False),
     Column("published_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),

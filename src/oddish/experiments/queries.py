@@ -11,6 +11,7 @@ from oddish.db.tables import experiments, task_experiments, tasks, trials
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.trials.rewards import reward_counts
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,7 @@ def _summary(principal: Principal, reference: str) -> Select[Any]:
                 func.count().filter(trials.c.status == status).label(status)
                 for status in ("queued", "running", "retrying", "success", "failed", "skipped")
             ),
-            func.count().filter(trials.c.reward == 1.0).label("reward_success"),
-            func.coalesce(func.sum(trials.c.reward), 0.0).label("reward_sum"),
-            func.count(trials.c.reward).label("reward_total"),
+            *reward_counts(),
         )
         .where(
             trials.c.experiment_id == experiments.c.id,

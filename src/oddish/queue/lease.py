@@ -17,11 +17,11 @@ VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency,
 
 # Keeps what the worker can run for submissions to check against. Locks: publications (by pool).
 PUBLISH = """
-INSERT INTO publications (pool, environment, engine, preference, agents, unavailable, memory_mb, worker_id)
-VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:unavailable AS jsonb),
-        :memory_mb, :worker_id)
+INSERT INTO publications (pool, environment, engine, preference, agents, reason, memory_mb, worker_id)
+VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), :reason, :memory_mb,
+        :worker_id)
 ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = excluded.engine,
-  preference = excluded.preference, agents = excluded.agents, unavailable = excluded.unavailable,
+  preference = excluded.preference, agents = excluded.agents, reason = excluded.reason,
   memory_mb = excluded.memory_mb, worker_id = excluded.worker_id, published_at = clock_timestamp()
 """
 
@@ -56,7 +56,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Publication:
-    """What a worker of one pool can run."""
+    """What a worker says of one pool: what it can run there, or why it cannot offer it."""
 
     pool: str
     environment: str
@@ -64,8 +64,8 @@ class Publication:
     preference: int
     """Rank among the environments of the machine when none is asked for; the lowest wins."""
     agents: Sequence[dict[str, object]]
-    unavailable: dict[str, str]
-    """Environment name -> why this machine cannot offer it."""
+    reason: str | None = None
+    """Why this machine cannot offer the environment; None when it does."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ async def register(
                 "engine": publication.engine,
                 "preference": publication.preference,
                 "agents": json.dumps(list(publication.agents)),
-                "unavailable": json.dumps(publication.unavailable),
+                "reason": publication.reason,
                 "memory_mb": worker.memory_mb,
                 "worker_id": worker.id,
             },

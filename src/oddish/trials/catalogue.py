@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import any_, exists, func, select
+from sqlalchemy import any_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.db.tables import publications, workers
@@ -53,11 +53,11 @@ class Offer:
     environment: str
     agents: Mapping[str, bool]
     """Name of an agent -> whether it needs a model."""
-    unavailable: Mapping[str, str]
-    """Environment -> why the machine of this offer cannot run it."""
     memory_mb: int
     live: bool = True
-    """A worker that is alive offers it."""
+    """The worker that says so is alive, or another one of the pool."""
+    reason: str | None = None
+    """Why its worker cannot run this environment; None when it can."""
 
     def check_agent(self, agent: str, model: str | None) -> None:
         if agent not in self.agents:
@@ -83,26 +83,26 @@ class Offer:
 @dataclass(frozen=True)
 class Catalogue:
     offers: Sequence[Offer]
-    """The preferred one first."""
+    """The preferred one first, those of live workers before the others."""
 
     def offer(self, environment: str | None) -> Offer:
         """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is.
 
         An environment whose workers are gone is still offered, unless a worker that is alive says why it is not.
         """
+        named = [offer for offer in self.offers if environment in (None, offer.environment)]
+        usable = [offer for offer in named if offer.reason is None]
+        refused = [offer for offer in named if offer.reason is not None]
+        if usable and (usable[0].live or not any(offer.live for offer in refused)):
+            return usable[0]
+        known = sorted({offer.environment for offer in self.offers if offer.reason is None})
+        fix = f"Environments offered here: {', '.join(known)}." if known else None
+        reasons = " ".join(f"{offer.environment}: {offer.reason}" for offer in refused)
         if environment is None:
-            return self.offers[0]
-        found = next((offer for offer in self.offers if offer.environment == environment), None)
-        if found is not None and found.live:
-            return found
-        fix = f"Environments offered here: {', '.join(sorted({offer.environment for offer in self.offers}))}."
-        for offer in self.offers:
-            reason = offer.unavailable.get(environment)
-            if reason and (offer.live or found is None):
-                raise UnknownEnvironment(f"The environment {environment!r} is not available: {reason}", fix=fix)
-        if found is None:
-            raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
-        return found
+            raise UnknownEnvironment(f"No environment is available here. {reasons}", fix=fix)
+        if refused:
+            raise UnknownEnvironment(f"The environment {environment!r} is not available. {reasons}", fix=fix)
+        raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
 
 
 async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Catalogue:
@@ -120,8 +120,8 @@ async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Cat
 
 async def _offers(engine: AsyncEngine) -> list[Offer]:
     """Those of workers that are alive first, then those of the latest worker there was, each by preference."""
-    offered = publications.c.pool == any_(workers.c.pools)
-    alive = exists().where(offered, workers.c.lease_until >= func.now(), workers.c.stopped_at.is_(None))
+    speaks = or_(publications.c.pool == any_(workers.c.pools), publications.c.worker_id == workers.c.id)
+    alive = exists().where(speaks, workers.c.lease_until >= func.now(), workers.c.stopped_at.is_(None))
     all_of_them = publications.alias()
     latest = select(all_of_them.c.worker_id).order_by(all_of_them.c.published_at.desc()).limit(1).scalar_subquery()
     statement = select(publications, alive.label("live")).order_by(
@@ -137,9 +137,9 @@ async def _offers(engine: AsyncEngine) -> list[Offer]:
                 pool=row.pool,
                 environment=row.environment,
                 agents={agent["name"]: agent["needs_model"] for agent in row.agents},
-                unavailable=row.unavailable,
                 memory_mb=row.memory_mb,
                 live=row.live,
+                reason=row.reason,
             )
             for row in rows
         ]

@@ -13,6 +13,7 @@ from oddish.db.tables import experiments, task_experiments, tasks, trials, users
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.trials.rewards import reward_counts
 
 SHOWN_EXPERIMENTS = 20
 
@@ -172,19 +173,18 @@ def _counts(where: Sequence[ColumnElement[bool]]) -> Select[Any]:
     def having(*statuses: str) -> ColumnElement[int]:
         return func.count().filter(trials.c.status.in_(statuses))
 
-    return select(
+    counts: list[ColumnElement[Any]] = [
         func.count().label("total"),
         having("queued").label("waiting"),
         having("running", "retrying").label("active"),
         having("success").label("completed"),
         having("failed").label("failed"),
         having("skipped").label("skipped"),
-        func.count().filter(trials.c.reward == 1.0).label("reward_success"),
-        func.coalesce(func.sum(trials.c.reward), 0.0).label("reward_sum"),
-        func.count(trials.c.reward).label("reward_total"),
+        *reward_counts(),
         func.min(trials.c.started_at).label("started_at"),
         func.max(trials.c.finished_at).label("last_finished_at"),
-    ).where(*where)
+    ]
+    return select(*counts).where(*where)
 
 
 def _status(counts: Any) -> ColumnElement[str]:

@@ -121,9 +121,10 @@ class WorkerService:
             raise WorkerFenced(self._fenced)
 
     async def _announce(self, hello: Hello) -> None:
-        offered = [name for name in hello["environments"] if name in self._settings.offered_environments]
-        pools = {name: f"{name}@{hello['engine']}" for name in offered}
-        self._pools = list(pools.values())
+        wanted = self._settings.offered_environments
+        reasons = {name: reason for name, reason in hello["unavailable"].items() if name in wanted}
+        offered = [name for name in hello["environments"] if name in wanted and name not in reasons]
+        self._pools = [f"{name}@{hello['engine']}" for name in offered]
         worker = Worker(
             id=self.id,
             hostname=socket.gethostname(),
@@ -136,14 +137,14 @@ class WorkerService:
         )
         publications = [
             Publication(
-                pool=pool,
+                pool=f"{name}@{hello['engine']}",
                 environment=name,
                 engine=hello["engine"],
                 preference=rank,
                 agents=[{"name": agent["name"], "needs_model": agent["needs_model"]} for agent in hello["agents"]],
-                unavailable=hello["unavailable"],
+                reason=reasons.get(name),
             )
-            for rank, (name, pool) in enumerate(pools.items())
+            for rank, name in enumerate([*offered, *reasons])
         ]
         await insist(
             self._database,

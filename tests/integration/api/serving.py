@@ -77,29 +77,30 @@ class Server:
         *,
         preference: int = 0,
         engine: str = "harbor/0.26.0",
-        unavailable: dict[str, str] | None = None,
+        reason: str | None = None,
         memory_mb: int = 4096,
         alive: bool = True,
     ) -> None:
         """What a worker would publish, and a worker with a lease."""
         pool = f"{environment}@{engine}"
         self.sql(
-            "INSERT INTO publications (pool, environment, engine, preference, agents, unavailable, memory_mb, "
-            "worker_id) VALUES (%s, %s, %s, %s, %s, %s, %s, 'w') ON CONFLICT DO NOTHING",
+            "INSERT INTO publications (pool, environment, engine, preference, agents, reason, memory_mb, "
+            "worker_id) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
             pool,
             environment,
             engine,
             preference,
             Jsonb([{"name": name, "needs_model": needs} for name, needs in AGENTS.items()]),
-            Jsonb(unavailable or {}),
+            reason,
             memory_mb,
+            f"worker-{pool}",
         )
         if alive:
             self.sql(
                 "INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, lease_until) "
                 "VALUES (%s, 'host', 1, '0', %s, 2, 4096, 4, now() + interval '1 hour')",
                 f"worker-{pool}",
-                [pool],
+                [pool] if reason is None else [],
             )
 
     def leave_files(self, trial_id: str, files: dict[str, bytes], *, epoch: int = 1) -> None:

@@ -17,7 +17,8 @@ type NewTask = Callable[..., TaskFolder]
 
 @pytest.fixture
 def task_id(server: Server, client: httpx2.Client, new_task: NewTask) -> str:
-    server.offer("local", unavailable={"docker": "no container engine answers; start Docker."})
+    server.offer("local")
+    server.offer("docker", reason="no container engine answers; start Docker.")
     return str(new_task().upload(client)["task_id"])
 
 
@@ -85,14 +86,14 @@ def test_other_agents_models_and_experiments_are_units_of_their_own(client: http
 
 
 def test_a_named_environment_counts_its_own_trials(server: Server, client: httpx2.Client, task_id: str) -> None:
-    server.offer("docker", preference=5)
+    server.offer("modal", preference=5)
     sweep(client, task_id, {"agent": "nop", "environment": "local"}, experiment_id="mine")
     assert sweep(client, task_id, {"agent": "nop"}, experiment_id="mine").json()["new_trial_ids"] == []
-    answer = sweep(client, task_id, {"agent": "nop", "environment": "docker"}, experiment_id="mine").json()
+    answer = sweep(client, task_id, {"agent": "nop", "environment": "modal"}, experiment_id="mine").json()
     assert answer["new_trial_ids"] == [f"{task_id}-1"]
     assert server.sql("SELECT pool FROM jobs ORDER BY id") == [
         ("local@harbor/0.26.0",),
-        ("docker@harbor/0.26.0",),
+        ("modal@harbor/0.26.0",),
     ]
 
 

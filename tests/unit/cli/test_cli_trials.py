@@ -61,7 +61,12 @@ def test_each_state_is_explained(changes: dict[str, object], expected: str) -> N
 
 def test_results_are_grouped_and_counted() -> None:
     tasks = [cast("Task", {"id": "t-00000000", "name": "t"})]
-    trials = [trial(10, reward=1.0), trial(2, reward=0.5), trial(1), trial(3, agent="nop", model=None, reward=0.0)]
+    trials = [
+        trial(10, status="success", reward=1.0),
+        trial(2, status="success", reward=0.5),
+        trial(1, status="failed", reward=1.0),
+        trial(3, status="success", agent="nop", model=None, reward=0.0),
+    ]
     codex, nop = rows(tasks, trials)
     assert (codex.task, codex.agent, codex.model) == ("t", "codex", "openai/gpt-5")
     assert [each["id"][-2:] for each in codex.trials] == ["-1", "-2", "10"]

@@ -10,9 +10,10 @@ from oddish.trials.units import TrialConfig, Unit, unit
 AGENTS = {"nop": False, "claude-code": True}
 CATALOGUE = Catalogue(
     [
-        Offer("docker@2", "docker", AGENTS, {"modal": "no credentials."}, 2048),
-        Offer("local@2", "local", AGENTS, {}, 2048),
-        Offer("docker@1", "docker", {"nop": False}, {}, 2048, live=False),
+        Offer("docker@2", "docker", AGENTS, 2048),
+        Offer("local@2", "local", AGENTS, 2048),
+        Offer("modal@2", "modal", AGENTS, 2048, reason="no credentials."),
+        Offer("docker@1", "docker", {"nop": False}, 2048, live=False),
     ]
 )
 
@@ -53,14 +54,22 @@ def test_the_preferred_environment_and_its_newest_engine_are_chosen() -> None:
 
 
 def test_an_environment_of_workers_that_are_gone() -> None:
-    gone = Offer("docker@2", "docker", AGENTS, {}, 2048, live=False)
+    gone = Offer("docker@1", "docker", AGENTS, 2048, live=False)
     assert Catalogue([gone]).offer("docker") is gone
-    silent = Offer("local@2", "local", AGENTS, {}, 2048)
-    assert Catalogue([silent, gone]).offer("docker") is gone
-    assert Catalogue([silent, gone]).offer(None) is silent
-    knowing = Offer("local@2", "local", AGENTS, {"docker": "no engine answers."}, 2048)
+    local = Offer("local@2", "local", AGENTS, 2048)
+    assert Catalogue([local, gone]).offer("docker") is gone
+    assert Catalogue([local, gone]).offer(None) is local
+    refused = Offer("docker@2", "docker", AGENTS, 2048, reason="no engine answers.")
     with pytest.raises(UnknownEnvironment, match="no engine answers"):
-        Catalogue([knowing, gone]).offer("docker")
+        Catalogue([local, refused, gone]).offer("docker")
+
+
+def test_a_machine_that_offers_nothing_says_why() -> None:
+    nothing = [
+        Offer(f"{name}@2", name, AGENTS, 2048, reason=f"{name} is out of order.") for name in ("local", "docker")
+    ]
+    with pytest.raises(UnknownEnvironment, match=r"local is out of order.*docker is out of order"):
+        Catalogue(nothing).offer(None)
 
 
 def test_a_baseline_has_no_model() -> None:

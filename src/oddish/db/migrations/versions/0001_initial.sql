@@ -261,14 +261,15 @@ CREATE TABLE workers (
   stopped_at   timestamptz
 ) WITH (fillfactor = 50);
 
--- What the latest worker of a pool said it can run; kept after that worker is gone.
+-- What the latest worker of a pool said about it, kept after that worker is gone: what it can run there, or the reason
+-- why it cannot offer the environment at all.
 CREATE TABLE publications (
   pool          text PRIMARY KEY,
   environment   text NOT NULL,
   engine        text NOT NULL,
   preference    integer NOT NULL,
   agents        jsonb NOT NULL,
-  unavailable   jsonb NOT NULL DEFAULT '{}',
+  reason        text,
   memory_mb     integer NOT NULL,
   worker_id     text NOT NULL,
   published_at  timestamptz NOT NULL DEFAULT now()

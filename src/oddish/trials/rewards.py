@@ -1,0 +1,17 @@
+"""How rewards are added up: those of successful trials only, for nobody vouches for what a failed one recorded."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, func
+
+from oddish.db.tables import trials
+
+
+def reward_counts() -> list[ColumnElement[Any]]:
+    """Aggregates over trials: ``reward_success`` (exactly 1), ``reward_sum`` and ``reward_total`` (with a reward)."""
+    counts = trials.c.status == "success"
+    return [
+        func.count().filter(counts, trials.c.reward == 1.0).label("reward_success"),
+        func.coalesce(func.sum(trials.c.reward).filter(counts), 0.0).label("reward_sum"),
+        func.count(trials.c.reward).filter(counts).label("reward_total"),
+    ]
