@@ -41,6 +41,7 @@ INHERITED = frozenset(
         "LANGUAGE",
         "LC_ALL",
         "LC_CTYPE",
+        "LD_LIBRARY_PATH",
         "LOGNAME",
         "NODE_EXTRA_CA_CERTS",
         "NO_PROXY",
