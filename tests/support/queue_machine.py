@@ -264,14 +264,34 @@ class QueueMachine(RuleBasedStateMachine):
         self.silent.append(life)
 
     @precondition(lambda self: holding(self.silent))
-    @rule(index=INDEX)
-    def taken_for_dead(self, index) -> None:
-        """The others live on while the leases of the silent ones end."""
+    @rule(index=INDEX, ending=st.sampled_from([None, "done", "failed", "retry"]))
+    def taken_for_dead(self, index, ending) -> None:
+        """The others live on while the leases of the silent ones end, and run what they left; then one may report."""
         self.run(self._everybody_beats())
         self.run(self._time_passes(LEASE_SECONDS * 0.6))
         self.start_worker(POOLS)
         self.run(self._everybody_beats())
         self.run(self._time_passes(LEASE_SECONDS * 0.6))
+        self.run(self._reap())
+        self.run(self._time_passes(60))
+        self.run(self.queue.promote())
+        self.run(self._claim(self.alive[-1], 5))
+        if ending is not None:
+            life = pick(holding(self.silent), index)
+            self.run(self._report(life.held.pop(), ending))
+
+    @precondition(lambda self: holding(self.alive))
+    @rule(index=INDEX, ending=st.sampled_from(["done", "failed", "retry"]))
+    def partition(self, index, ending) -> None:
+        """A worker is cut off for a while and then reports what others have run meanwhile."""
+        self.fall_silent(index)
+        self.taken_for_dead(index, ending)
+
+    @precondition(lambda self: holding(self.alive) and len(self.claims) % 3 == 0)
+    @rule()
+    def outage(self) -> None:
+        """Nobody can renew: the database was away, or the whole site."""
+        self.run(self._time_passes(2 * LEASE_SECONDS))
         self.run(self._reap())
 
     async def _everybody_beats(self) -> None:

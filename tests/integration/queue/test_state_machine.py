@@ -75,6 +75,7 @@ def without_reaper_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reap, "DEAD_WORKER", reap.DEAD_WORKER.replace(GUARD, ""))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("sabotage", [without_fencing, without_caps, without_key_limit, without_reaper_guard])
 def test_the_machine_notices(
     machine: type[QueueMachine], monkeypatch: pytest.MonkeyPatch, sabotage: Callable[[pytest.MonkeyPatch], None]
