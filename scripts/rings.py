@@ -78,7 +78,17 @@ def run(name: str, paths: Sequence[str], options: Sequence[str]) -> Ring:
         return ring
     with tempfile.TemporaryDirectory() as directory:
         record = Path(directory) / "record.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *paths, *options]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            f"--junitxml={record}",
+            "-o",
+            "junit_family=xunit1",
+            *paths,
+            *options,
+        ]
         status = subprocess.run(command, cwd=ROOT, check=False).returncode
         if record.exists():
             count(ring, record)
