@@ -178,6 +178,7 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._listener: asyncio.Task[None] | None = None
         self._sending = asyncio.Lock()
+        self._starting = asyncio.Lock()
         self.hello: Hello | None = None
         """What the running server announced."""
 
@@ -201,9 +202,16 @@ class ForkServer:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> Hello:
-        """Start the server, again if it has ended, and return what it announces. Raises EngineUnavailable."""
-        if self.alive and self.hello is not None:
-            return self.hello
+        """Start the server, again if it has ended, and return what it announces. Raises EngineUnavailable.
+
+        Callers that find it dead at the same time start one between them.
+        """
+        async with self._starting:
+            if self.alive and self.hello is not None:
+                return self.hello
+            return await self._start()
+
+    async def _start(self) -> Hello:
         await self.close()
         ours, theirs = socket.socketpair()
         with theirs:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import random
 import secrets
@@ -101,9 +102,10 @@ class WorkerService:
             on_fenced=lambda reason: loop.call_soon_threadsafe(self._on_fenced, reason),
         )
         try:
-            removed = await asyncio.to_thread(self._workspace.sweep)
+            dead = await asyncio.to_thread(self._workspace.sweep)
             await self._announce(await self._engine.start())
-            log.info("worker ready", worker=self.id, pools=self._pools, swept=removed)
+            await self._bury(dead)
+            log.info("worker ready", worker=self.id, pools=self._pools)
             heartbeat.start()
             listener = asyncio.create_task(self._listen(heartbeat))
             try:
@@ -150,6 +152,12 @@ class WorkerService:
             self._database,
             lambda connection: register(connection, worker, publications, lease_seconds=self._settings.lease_seconds),
         )
+
+    async def _bury(self, dead: Sequence[str]) -> None:
+        """Whoever let go of its lock on this machine needs no lease to be known dead."""
+        for worker_id in dead:
+            log.warning("a worker of this machine died", worker=worker_id)
+            await insist(self._database, functools.partial(retire, worker_id=worker_id))
 
     async def _work(self, heartbeat: Heartbeat) -> None:
         while not self._stopping and self._fenced is None:

@@ -1,5 +1,6 @@
 """What a fork server says about itself, and how fast."""
 
+import asyncio
 import os
 import statistics
 import subprocess
@@ -75,3 +76,11 @@ def test_the_worker_side_loads_neither_harbor_nor_its_libraries() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
+
+
+async def test_callers_that_find_it_dead_start_one_between_them() -> None:
+    async with ForkServer() as server:
+        greetings = await asyncio.gather(*(server.start() for _ in range(4)))
+        assert greetings == [server.hello] * 4
+        forked = [child for child in psutil.Process().children() if "oddish.engine.forkserver" in child.cmdline()]
+        assert [child.pid for child in forked] == [server.pid]
