@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -21,6 +22,10 @@ import oddish.db
 from oddish.stack.postgres import EmbeddedPostgres
 
 _SERVER = "ODDISH_TEST_DATABASE_URL"
+
+# Machines that run tests are shared; how long an example takes says nothing about it.
+hypothesis.settings.register_profile("oddish", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("oddish")
 
 
 @dataclass(frozen=True)
