@@ -44,6 +44,12 @@ class Settings(BaseSettings):
     model_concurrency_overrides: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict, description="JSON map from queue key to its limit."
     )
+    provider_concurrency: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict, description="JSON map from provider to the limit of all its models together."
+    )
+    organisation_concurrency: Positive | None = Field(
+        None, description="Running trials of each organisation, over all models. Default: no limit."
+    )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
         ["local", "docker"], description="JSON list of environments that workers offer where the machine can run them."

@@ -134,7 +134,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(cap=st.sampled_from(CAPS), limit=st.sampled_from([0, 2, 4, 8, None]))
     def limit_cap(self, cap, limit) -> None:
         self.run(
-            self.queue.execute("UPDATE queue_caps SET max_running = :limit WHERE name = :name", limit=limit, name=cap)
+            self.queue.execute(
+                "UPDATE queue_caps SET override_limit = :limit WHERE name = :name", limit=limit, name=cap
+            )
         )
 
     # What workers do --------------------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ class QueueMachine(RuleBasedStateMachine):
             "SELECT key, running, coalesce(override_limit, deploy_limit) FROM queue_keys"
         ):
             assert key not in keys or running <= limit, f"{key} runs {running} of {limit}"
-        for name, running, limit in await self.queue.rows("SELECT name, running, max_running FROM queue_caps"):
+        for name, running, limit in await self.queue.rows("SELECT name, running, override_limit FROM queue_caps"):
             touched = any(name in (f"provider:{key.partition('/')[0]}", f"org:{ORG}") for key in keys)
             assert not touched or limit is None or running <= limit, f"{name} runs {running} of {limit}"
         return claims
@@ -196,7 +198,7 @@ class QueueMachine(RuleBasedStateMachine):
               AND (SELECT count(*) FROM jobs r WHERE r.key = j.key AND r.state = 'running')
                 < coalesce(k.override_limit, k.deploy_limit)
               AND NOT EXISTS (
-                SELECT FROM queue_caps c WHERE c.name = ANY (l.caps) AND c.max_running <= (
+                SELECT FROM queue_caps c WHERE c.name = ANY (l.caps) AND c.override_limit <= (
                   SELECT count(*) FROM jobs r JOIN queue_lanes rl USING (key, lane)
                   WHERE r.state = 'running' AND c.name = ANY (rl.caps)))
               AND NOT EXISTS (
@@ -417,7 +419,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     async def _drain(self) -> None:
         await self.queue.execute("UPDATE queue_keys SET override_limit = 2")
-        await self.queue.execute("UPDATE queue_caps SET max_running = 2")
+        await self.queue.execute("UPDATE queue_caps SET override_limit = 2")
         last = Life("last", POOLS)
         await self.queue.worker(last.id, pool=POOLS[0], lease_seconds=10**9)
         [(unfinished,)] = await self.queue.rows(

@@ -30,6 +30,8 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/trials/{trial_id}/logs"): Scope.READ,
     ("GET", "/trials/{trial_id}/result"): Scope.READ,
     ("GET", "/experiments/{experiment_id}"): Scope.READ,
+    ("GET", "/admin/concurrency"): Scope.FULL,
+    ("PUT", "/admin/concurrency"): Scope.FULL,
 }
 
 

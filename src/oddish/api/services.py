@@ -16,6 +16,7 @@ from oddish.errors import OddishError, Unavailable
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
+from oddish.queue.keys import Limits
 from oddish.settings import Settings
 from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
@@ -101,6 +102,17 @@ class Services:
             max_bytes=self.settings.max_archive_bytes,
             max_extracted_bytes=self.settings.max_extracted_bytes,
             max_entries=self.settings.max_archive_entries,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """The deployment's limits of the queue."""
+        return Limits(
+            default=self.settings.default_concurrency,
+            baseline=self.settings.baseline_concurrency,
+            overrides=self.settings.model_concurrency_overrides,
+            providers=self.settings.provider_concurrency,
+            organisation=self.settings.organisation_concurrency,
         )
 
     async def close(self) -> None:

@@ -236,7 +236,8 @@ queue_caps = Table(
     "queue_caps",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("max_running", Integer),
+    Column("deploy_limit", Integer),
+    Column("override_limit", Integer),
     Column("running", Integer, nullable=False, server_default=text("0")),
 )
 

@@ -25,7 +25,9 @@ WITH open AS MATERIALIZED (
          coalesce(k.override_limit, k.deploy_limit) - k.running AS key_room
   FROM queue_lanes l JOIN queue_keys k ON k.key = l.key
   WHERE NOT k.paused AND k.running < coalesce(k.override_limit, k.deploy_limit)
-    AND NOT l.caps && ARRAY(SELECT name FROM queue_caps WHERE running >= max_running)
+    AND NOT l.caps && ARRAY(
+      SELECT name FROM queue_caps WHERE running >= coalesce(override_limit, deploy_limit)
+    )
   ORDER BY load, last_claim, key, lane
 ), heads AS MATERIALIZED (
   SELECT found.*, row_number() OVER turns AS turn, sum(memory_mb) OVER turns AS memory_mb_so_far FROM (
@@ -49,8 +51,9 @@ WITH open AS MATERIALIZED (
   ) by_key WHERE place <= key_room AND memory_mb_so_far <= :memory_mb
   EXCEPT
   SELECT id FROM (
-    SELECT heads.id, c.max_running - c.running AS room, row_number() OVER (PARTITION BY c.name ORDER BY turn) AS place
-    FROM heads JOIN queue_caps c ON c.name = ANY (heads.caps) WHERE c.max_running IS NOT NULL
+    SELECT heads.id, coalesce(c.override_limit, c.deploy_limit) - c.running AS room,
+           row_number() OVER (PARTITION BY c.name ORDER BY turn) AS place
+    FROM heads JOIN queue_caps c ON c.name = ANY (heads.caps)
   ) by_cap WHERE place > room
 ), locked AS (
   SELECT id FROM jobs WHERE id IN (SELECT id FROM fit) AND state = 'ready' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED

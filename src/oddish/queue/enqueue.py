@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish.queue.keys import Limits
+from oddish.queue.keys import Limits, organisation_cap, provider_cap
 
 JOBS_CHANNEL = "oddish_jobs"
 
@@ -27,10 +27,12 @@ FROM unnest(CAST(:keys AS text[]), CAST(:lanes AS text[]), CAST(:provider_caps A
 ORDER BY key, lane ON CONFLICT DO NOTHING
 """
 
-# Makes the caps that are new, without a limit. Locks: queue_caps (by name).
+# Makes the caps that are new and keeps the deployment's limits of the others. Locks: queue_caps (by name).
 PREPARE_CAPS = """
-INSERT INTO queue_caps (name) SELECT name FROM unnest(CAST(:names AS text[])) AS new (name) ORDER BY name
-ON CONFLICT DO NOTHING
+INSERT INTO queue_caps (name, deploy_limit)
+SELECT name, deploy_limit FROM unnest(CAST(:names AS text[]), CAST(:limits AS int[])) AS new (name, deploy_limit)
+ORDER BY name ON CONFLICT (name) DO UPDATE SET deploy_limit = excluded.deploy_limit
+WHERE queue_caps.deploy_limit IS DISTINCT FROM excluded.deploy_limit
 """
 
 # Adds jobs: ready, or held when their group decides. Locks: queue_lanes and job_groups (shared, by foreign key).
@@ -92,8 +94,9 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
     """
     wanted = sorted(set(lanes), key=lambda lane: (lane.key, lane.lane))
     keys = sorted({lane.key for lane in wanted})
-    provider_caps = [f"provider:{lane.provider}" for lane in wanted]
-    org_caps = [f"org:{lane.org_id}" for lane in wanted]
+    provider_caps = [provider_cap(lane.provider) for lane in wanted]
+    org_caps = [organisation_cap(lane.org_id) for lane in wanted]
+    caps = sorted({*provider_caps, *org_caps})
     async with engine.begin() as connection:
         await connection.execute(text(PREPARE_KEYS), {"keys": keys, "limits": [limits.of(key) for key in keys]})
         await connection.execute(
@@ -105,7 +108,7 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
                 "org_caps": org_caps,
             },
         )
-        await connection.execute(text(PREPARE_CAPS), {"names": sorted({*provider_caps, *org_caps})})
+        await connection.execute(text(PREPARE_CAPS), {"names": caps, "limits": [limits.of_cap(name) for name in caps]})
 
 
 async def add_group(connection: AsyncConnection, group: Group) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 BASELINE_KEY = "nop_oracle"
 BASELINE_AGENTS = frozenset({"nop", "oracle"})
@@ -72,13 +72,33 @@ def queue_key(agent: str, model: str | None) -> QueueKey:
 
 @dataclass(frozen=True)
 class Limits:
-    """The deployment's limits of running jobs per key; an admin's override in the database goes before them."""
+    """The deployment's limits of running jobs; an admin's override in the database goes before each of them."""
 
     default: int
+    """Per key."""
     baseline: int
+    """Of the key that nop and oracle share."""
     overrides: Mapping[str, int]
+    """By key."""
+    providers: Mapping[str, int] = field(default_factory=dict)
+    """By provider, over all its keys; none where there is no entry."""
+    organisation: int | None = None
+    """Of each organisation, over all keys."""
 
     def of(self, key: str) -> int:
         if key in self.overrides:
             return self.overrides[key]
         return self.baseline if key == BASELINE_KEY else self.default
+
+    def of_cap(self, name: str) -> int | None:
+        """The limit of a cap by its name, as ``provider_cap`` and ``organisation_cap`` make it."""
+        kind, _, owner = name.partition(":")
+        return self.providers.get(owner) if kind == "provider" else self.organisation
+
+
+def provider_cap(provider: str) -> str:
+    return f"provider:{provider}"
+
+
+def organisation_cap(org_id: str) -> str:
+    return f"org:{org_id}"

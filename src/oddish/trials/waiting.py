@@ -30,11 +30,19 @@ WITH mine AS MATERIALIZED (
     ) AS queued,
     EXISTS (
       SELECT FROM workers WHERE line.pool = ANY (workers.pools) AND lease_until >= now() AND stopped_at IS NULL
-    ) AS served
+    ) AS served,
+    EXISTS (
+      SELECT FROM workers WHERE line.pool = ANY (workers.pools) AND lease_until >= now() AND stopped_at IS NULL
+        AND concurrency > (SELECT count(*) FROM jobs WHERE jobs.worker_id = workers.id AND jobs.state = 'running')
+    ) AS free,
+    (
+      SELECT min(c.name) FROM queue_lanes l JOIN queue_caps c ON c.name = ANY (l.caps)
+      WHERE l.key = line.key AND l.lane = line.lane AND c.running >= coalesce(c.override_limit, c.deploy_limit)
+    ) AS full_cap
   FROM (SELECT DISTINCT pool, key, lane FROM mine) line JOIN queue_keys k USING (key)
 )
 SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, array_position(lines.job_ids, mine.id) AS place,
-  lines.queued, lines.served, lines.running, lines.paused, lines.concurrency_limit
+  lines.queued, lines.served, lines.free, lines.full_cap, lines.running, lines.paused, lines.concurrency_limit
 FROM mine JOIN lines USING (pool, key, lane)
 """)
 
@@ -73,6 +81,8 @@ async def queue_info(connection: AsyncConnection, trial_ids: Collection[str]) ->
                 paused=row.paused,
                 full=row.running >= row.concurrency_limit,
                 limit=row.concurrency_limit,
+                full_cap=row.full_cap,
+                free=row.free,
             ),
         )
         for row in rows
@@ -89,7 +99,10 @@ def reason(
     paused: bool,
     full: bool,
     limit: int,
+    full_cap: str | None,
+    free: bool,
 ) -> str | None:
+    """The first thing that would have to change; None when it is only the trial's place in the line."""
     if not served:
         return f"no live worker offers environment {environment}"
     if paused:
@@ -100,4 +113,8 @@ def reason(
         return f"the next attempt starts at {run_at:%H:%M:%S} UTC"
     if full:
         return f"{limit} trials of {key} may run at once, and do"
-    return None
+    if full_cap is not None:
+        kind, _, owner = full_cap.partition(":")
+        shared = f"provider {owner}" if kind == "provider" else "this organisation"
+        return f"as many trials of {shared} run as may run at once"
+    return None if free else "all workers are busy"

@@ -9,6 +9,7 @@ import secrets
 import socket
 import time
 from collections.abc import Sequence, Set
+from dataclasses import asdict
 
 import psycopg
 import structlog
@@ -19,6 +20,7 @@ from oddish.db.engine import connect
 from oddish.engine.client import ForkServer
 from oddish.engine.protocol import Hello
 from oddish.keyring import load_keyring
+from oddish.queue.audit import audit
 from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
@@ -38,6 +40,7 @@ log = structlog.get_logger()
 
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
+AUDIT_SECONDS = 3600.0
 LISTEN_RETRY_SECONDS = 2.0
 REPORT_GRACE_SECONDS = 20.0
 GIVE_BACK_SECONDS = 10.0
@@ -79,6 +82,7 @@ class WorkerService:
         self._stopping = False
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
+        self._audit_due = time.monotonic() + AUDIT_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
 
@@ -201,6 +205,11 @@ class WorkerService:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
             await release_groups(connection)
+        if now >= self._audit_due:
+            self._audit_due = now + AUDIT_SECONDS
+            async with self._database.begin() as connection:
+                for drift in await audit(connection):
+                    log.error("a counter of the queue was off", **asdict(drift))
         turn = HOUSEKEEPING_SECONDS if next_due is None else min(next_due + 0.05, HOUSEKEEPING_SECONDS)
         self._housekeeping_due = time.monotonic() + turn
         return turn

@@ -50,7 +50,7 @@ async def test_a_cap_holds_across_keys_and_hides_no_lane_outside_it(queue: Queue
     for model in "abc":
         await queue.add(f"{model}1", key=f"capped/{model}")
     await queue.add("free", key="other/m")
-    await queue.execute("UPDATE queue_caps SET max_running = 2 WHERE name = 'provider:capped'")
+    await queue.execute("UPDATE queue_caps SET override_limit = 2 WHERE name = 'provider:capped'")
     held = [*await queue.claim(), *await queue.claim()]
     assert Counter(claim.subject_id == "free" for claim in held) == {False: 2, True: 1}
 

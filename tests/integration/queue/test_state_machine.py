@@ -43,7 +43,7 @@ def test_the_queue_keeps_its_promises(
 
 FENCED = "AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
 CAP_CHECKS = (
-    "    AND NOT l.caps && ARRAY(SELECT name FROM queue_caps WHERE running >= max_running)\n",
+    "FROM queue_caps WHERE running >= coalesce(override_limit, deploy_limit)",
     ") by_cap WHERE place > room\n",
 )
 GUARD = "  AND EXISTS (SELECT FROM workers alive WHERE alive.lease_until > clock_timestamp())\n"
@@ -60,7 +60,9 @@ def without_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     statement = claim.CLAIM
     for check in CAP_CHECKS:
         assert check in statement
-    statement = statement.replace(CAP_CHECKS[0], "").replace(CAP_CHECKS[1], ") by_cap WHERE false\n")
+    statement = statement.replace(CAP_CHECKS[0], "FROM queue_caps WHERE false").replace(
+        CAP_CHECKS[1], ") by_cap WHERE false\n"
+    )
     monkeypatch.setattr(claim, "CLAIM", statement)
 
 

@@ -12,6 +12,8 @@ CALM: dict[str, Any] = {
     "paused": False,
     "full": False,
     "limit": 4,
+    "full_cap": None,
+    "free": True,
 }
 
 
@@ -24,4 +26,9 @@ def test_what_holds_a_trial_back_is_named() -> None:
     assert reason(**{**CALM, "served": False}) == "no live worker offers environment docker"
     assert reason(**{**CALM, "paused": True}) == "the queue of openai/gpt-5 is paused"
     assert reason(**{**CALM, "full": True}) == "4 trials of openai/gpt-5 may run at once, and do"
+    assert (
+        reason(**{**CALM, "full_cap": "provider:openai"}) == "as many trials of provider openai run as may run at once"
+    )
+    assert "this organisation" in str(reason(**{**CALM, "full_cap": "org:o1"}))
+    assert reason(**{**CALM, "free": False}) == "all workers are busy"
     assert "12:30:00" in str(reason(**{**CALM, "state": "scheduled", "run_at": at}))

@@ -8,7 +8,6 @@ from fastapi import Header, Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
-from oddish.queue.keys import Limits
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
 from oddish.trials.cancellation import cancel_trials
 from oddish.trials.submission import Policy, Submission, submit
@@ -102,11 +101,7 @@ def _config(config: SweepConfig, environment: str | None) -> TrialConfig:
 def _policy(services: Services) -> Policy:
     settings = services.settings
     return Policy(
-        limits=Limits(
-            default=settings.default_concurrency,
-            baseline=settings.baseline_concurrency,
-            overrides=settings.model_concurrency_overrides,
-        ),
+        limits=services.limits,
         max_attempts=settings.max_trial_attempts,
         secret_retention=timedelta(days=settings.secret_retention_days),
         patience_seconds=settings.publication_wait_seconds,

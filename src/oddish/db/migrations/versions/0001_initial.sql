@@ -219,9 +219,10 @@ CREATE TABLE queue_keys (
 
 -- Limits shared by lanes: a provider's, an organisation's, a gateway project's quota. NULL counts without limiting.
 CREATE TABLE queue_caps (
-  name         text PRIMARY KEY,
-  max_running  integer CHECK (max_running >= 0),
-  running      integer NOT NULL DEFAULT 0 CHECK (running >= 0)
+  name            text PRIMARY KEY,
+  deploy_limit    integer CHECK (deploy_limit >= 0),
+  override_limit  integer CHECK (override_limit >= 0),
+  running         integer NOT NULL DEFAULT 0 CHECK (running >= 0)
 ) WITH (fillfactor = 50);
 
 -- One user's share of a key.

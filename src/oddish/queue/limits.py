@@ -1,0 +1,79 @@
+"""Limits that change while the queue runs. A lower one takes effect with the next claim; what runs is left to end."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.queue.enqueue import JOBS_CHANNEL, NOTIFY
+
+# Sets or removes (NULL) the override of a key; makes the key if jobs of it have yet to come. Locks: queue_keys.
+OVERRIDE_KEY = """
+INSERT INTO queue_keys (key, deploy_limit, override_limit) VALUES (:name, :deploy_limit, :limit)
+ON CONFLICT (key) DO UPDATE SET override_limit = excluded.override_limit
+RETURNING key AS name, deploy_limit, override_limit, running, paused
+"""
+
+# Sets or removes (NULL) the override of a cap. Locks: queue_caps.
+OVERRIDE_CAP = """
+INSERT INTO queue_caps (name, override_limit) VALUES (:name, :limit)
+ON CONFLICT (name) DO UPDATE SET override_limit = excluded.override_limit
+RETURNING name, deploy_limit, override_limit, running, false AS paused
+"""
+
+# Stops claims of a key, or lets them go on. Locks: queue_keys.
+PAUSE = """
+UPDATE queue_keys SET paused = :paused WHERE key = :name
+RETURNING key AS name, deploy_limit, override_limit, running, paused
+"""
+
+# All keys, or all caps. Locks: none.
+LIST_KEYS = "SELECT key AS name, deploy_limit, override_limit, running, paused FROM queue_keys ORDER BY key"
+LIST_CAPS = "SELECT name, deploy_limit, override_limit, running, false AS paused FROM queue_caps ORDER BY name"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A key or a cap and how much of it is in use. Without any limit a cap only counts."""
+
+    name: str
+    deploy_limit: int | None
+    override_limit: int | None
+    running: int
+    paused: bool
+
+    @property
+    def limit(self) -> int | None:
+        return self.deploy_limit if self.override_limit is None else self.override_limit
+
+
+async def override_key(connection: AsyncConnection, key: str, limit: int | None, *, deploy_limit: int) -> Limit:
+    """Run at most ``limit`` jobs of ``key`` at once; None returns to the deployment's limit. Wakes the workers."""
+    parameters: dict[str, object] = {"name": key, "limit": limit, "deploy_limit": deploy_limit}
+    return await _changed(connection, OVERRIDE_KEY, parameters)
+
+
+async def override_cap(connection: AsyncConnection, name: str, limit: int | None) -> Limit:
+    """Run at most ``limit`` jobs of the lanes that count against cap ``name``; None as for keys. Wakes the workers."""
+    return await _changed(connection, OVERRIDE_CAP, {"name": name, "limit": limit})
+
+
+async def pause_key(connection: AsyncConnection, key: str, *, paused: bool) -> Limit | None:
+    """Stop or resume claims of ``key``; None when there is no such key. Wakes the workers."""
+    row = (await connection.execute(text(PAUSE), {"name": key, "paused": paused})).mappings().one_or_none()
+    await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
+    return Limit(**row) if row else None
+
+
+async def list_keys(connection: AsyncConnection) -> list[Limit]:
+    return [Limit(**row) for row in (await connection.execute(text(LIST_KEYS))).mappings()]
+
+
+async def list_caps(connection: AsyncConnection) -> list[Limit]:
+    return [Limit(**row) for row in (await connection.execute(text(LIST_CAPS))).mappings()]
+
+
+async def _changed(connection: AsyncConnection, statement: str, parameters: dict[str, object]) -> Limit:
+    row = (await connection.execute(text(statement), parameters)).mappings().one()
+    await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
+    return Limit(**row)
