@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Literal
 
 from oddish.stack.layout import Layout, write_atomically
@@ -19,7 +19,6 @@ class State:
     port: int
     version: str
     started_at: str
-    python: str
     phase: Phase
     services: Mapping[str, Process] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -36,11 +35,14 @@ class State:
 
 
 def read_state(layout: Layout) -> State | None:
-    """The last written state, whether or not its processes still run; an unreadable file counts as none."""
+    """The last written state, whether or not its processes still run; an unreadable file counts as none.
+
+    Members that are not known are left out, so that the stack of another release can still be found and stopped.
+    """
     try:
         content = json.loads(layout.state.read_bytes())
         content["services"] = {name: Process(**entry) for name, entry in content["services"].items()}
         content["notes"] = tuple(content["notes"])
-        return State(**content)
+        return State(**{member.name: content[member.name] for member in fields(State) if member.name in content})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

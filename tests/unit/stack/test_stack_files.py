@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 import stat
@@ -40,7 +41,6 @@ def test_a_state_is_read_as_it_was_written(layout: Layout) -> None:
         port=8780,
         version="1.0",
         started_at="2026-01-01T00:00:00+00:00",
-        python=sys.executable,
         phase="running",
         services={"api": me},
         notes=("a note",),
@@ -49,6 +49,16 @@ def test_a_state_is_read_as_it_was_written(layout: Layout) -> None:
     assert read_state(layout) == state
     assert stat.S_IMODE(layout.state.stat().st_mode) == 0o600
     assert [path.name for path in layout.run.iterdir()] == ["stack.json"]
+
+
+def test_the_state_of_another_release_is_read(layout: Layout) -> None:
+    me = process.current()
+    State(me.pid, me.started, "http://127.0.0.1:1", 1, "0.9", "2026-01-01T00:00:00+00:00", "running").write(layout)
+    written = json.loads(layout.state.read_bytes())
+    layout.state.write_text(json.dumps({**written, "later": "member"}))
+    found = read_state(layout)
+    assert found is not None
+    assert (found.supervisor, found.version) == (me, "0.9")
 
 
 def test_all_who_make_the_token_at_once_get_the_same(layout: Layout) -> None:
