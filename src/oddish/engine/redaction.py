@@ -107,11 +107,3 @@ class Redactor:
         if target is not None:
             target.write(self._bytes.sub(REDACTED.encode(), pending))
         return found or self._bytes.search(pending) is not None
-
-
-def scrub_directory(path: Path, secrets: Iterable[str]) -> int:
-    """Replace the values (8 characters or more) in the text files of a directory tree; return how many files changed.
-
-    ``secrets`` are values, usually ``secret_values(env)``. Raises OSError when a file cannot be rewritten.
-    """
-    return Redactor(secrets).directory(path)

@@ -15,11 +15,6 @@ from oddish.sandbox.variables import expand, words
 
 _IGNORED = frozenset({"LABEL", "EXPOSE", "CMD", "MAINTAINER", "STOPSIGNAL"})
 _NOTED = frozenset({"ENTRYPOINT", "HEALTHCHECK", "ONBUILD"})
-_PREDEFINED_ARGS = frozenset(
-    name
-    for base in ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
-    for name in (base, base.upper())
-)
 _USE_DOCKER = "Use the docker environment for this task."
 
 
@@ -51,7 +46,6 @@ class Copy:
 class MakeDirectory:
     line: int
     path: str
-    owner: str
 
 
 type Step = Run | Copy | MakeDirectory
@@ -150,7 +144,7 @@ class _Planner:
         if not path:
             raise refuse(instruction.line, "WORKDIR without a path.", "Give one.")
         self.plan.workdir = posixpath.normpath(posixpath.join(self.plan.workdir, path))
-        self.plan.steps.append(MakeDirectory(instruction.line, self.plan.workdir, "root"))
+        self.plan.steps.append(MakeDirectory(instruction.line, self.plan.workdir))
 
     def user(self, instruction: Instruction) -> None:
         self.plan.user = expand(instruction.value, self.variables()).strip() or "root"
@@ -214,7 +208,7 @@ class _Planner:
 
     def volume(self, instruction: Instruction) -> None:
         for path in instruction.exec_form() or words(instruction.value, self.variables()):
-            self.plan.steps.append(MakeDirectory(instruction.line, posixpath.join("/", path), "root"))
+            self.plan.steps.append(MakeDirectory(instruction.line, posixpath.join("/", path)))
 
 
 def _script(instruction: Instruction) -> str:

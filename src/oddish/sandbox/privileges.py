@@ -116,6 +116,6 @@ def keep_only(capabilities: int) -> None:
     _check(int(_libc.syscall(_CAPSET[os.uname().machine], header, sets)), "capset")
 
 
-def mask(names: "dict[str, int]" = CAPABILITIES) -> int:
-    """The bit mask of named capabilities."""
-    return sum(1 << number for number in names.values())
+def mask() -> int:
+    """The bit mask of ``CAPABILITIES``."""
+    return sum(1 << number for number in CAPABILITIES.values())

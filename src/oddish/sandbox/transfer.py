@@ -105,13 +105,13 @@ async def put_directory(sandbox: Sandbox, source: Path, target: str) -> None:
     await _stream(sandbox, _script(_PUT_DIRECTORY, target), lambda sink: archive.pack(source, sink), inwards=True)
 
 
-async def get_file(sandbox: Sandbox, source: str, target: Path, bounds: Bounds | None = None) -> None:
+async def get_file(sandbox: Sandbox, source: str, target: Path) -> None:
     """Copy one regular file out; ``target`` appears complete or not at all."""
     partial = await asyncio.to_thread(_partial_file, target)
 
     def receive(stream: BinaryIO) -> None:
         with partial.open("wb") as file:
-            archive.copy_bounded(stream, file, bounds or Bounds())
+            archive.copy_bounded(stream, file, Bounds())
 
     try:
         await _stream(sandbox, _script(_GET_FILE, source), receive, inwards=False)
@@ -135,14 +135,13 @@ async def get_directory(
     *,
     exclude: tuple[str, ...] = (),
     wanted: Callable[[str], bool] = lambda _: True,
-    bounds: Bounds | None = None,
 ) -> Extracted:
     """Copy the content of a directory out. ``exclude`` are tar's patterns, ``wanted`` is asked for each file's name."""
     options = [f"--exclude={pattern}" for pattern in exclude]
     result = await _stream(
         sandbox,
         _script(_GET_DIRECTORY, source, "--ignore-failed-read", *options),
-        lambda stream: archive.extract(stream, target, bounds or Bounds(), wanted=wanted),
+        lambda stream: archive.extract(stream, target, Bounds(), wanted=wanted),
         inwards=False,
         accepted=_TAR_PACKED,
     )

@@ -165,7 +165,6 @@ def _first_state() -> State:
         port=port,
         version=__version__,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        python=sys.executable,
         phase="starting",
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from oddish.errors import InvalidInput, InvalidTask
 from oddish.tasks.config import check_config
 from oddish.tasks.fields import FieldError
-from oddish.tasks.structure import CONFIG_FILE, check_structure, has_bundled_verifier
+from oddish.tasks.structure import CONFIG_FILE, check_structure
 from oddish.tasks.variables import Variable, variables
 
 MAX_NAME_LENGTH = 255
@@ -62,32 +62,13 @@ class TaskDefinition:
     """``organisation/name`` of ``[task]``."""
     description: str
     keywords: tuple[str, ...]
-    schema_version: str | None
-    document: dict[str, Any]
-    """task.toml as parsed, unknown keys included."""
-    config: dict[str, Any]
-    """Its known keys, normalised; see ``oddish.tasks.config``."""
     environment: TaskEnvironment
     steps: tuple[TaskStep, ...]
     agent_timeout_sec: float | None
     """None: the task sets no limit."""
     verifier_timeout_sec: float
-    verifier_mode: str
-    """``shared`` or ``separate``: where the task-level verifier runs."""
-    verifier_is_bundled: bool
-    """The separate verifier's image brings the tests with it."""
     has_solution: bool
-    has_trajectory: bool
-    network_modes: frozenset[str]
-    """Every mode that some phase of the task asks for."""
     variables: tuple[Variable, ...]
-
-    @property
-    def sets_timeouts(self) -> bool:
-        """Whether every agent run of this task is limited by the task itself."""
-        if self.agent_timeout_sec is not None:
-            return True
-        return bool(self.steps) and all(step.agent_timeout_sec is not None for step in self.steps)
 
 
 def task_name(raw: str) -> str:
@@ -117,7 +98,7 @@ def load_task(task_dir: Path, *, disable_verification: bool = False) -> TaskDefi
     except FieldError as error:
         raise InvalidTask(f"{root / CONFIG_FILE}: {error.key} {error.reason}.", fix="Correct that key.") from None
     check_structure(root, config, disable_verification=disable_verification)
-    return _definition(root, document, config)
+    return _definition(root, config)
 
 
 def _read_document(root: Path) -> dict[str, Any]:
@@ -143,7 +124,7 @@ def _read_document(root: Path) -> dict[str, Any]:
         raise InvalidTask(f"{path} nests its values too deeply.", fix="Flatten it.") from None
 
 
-def _definition(root: Path, document: dict[str, Any], config: dict[str, Any]) -> TaskDefinition:
+def _definition(root: Path, config: dict[str, Any]) -> TaskDefinition:
     package = config.get("task", {})
     agent, verifier = config.get("agent", {}), config.get("verifier", {})
     steps = config.get("steps") or []
@@ -153,9 +134,6 @@ def _definition(root: Path, document: dict[str, Any], config: dict[str, Any]) ->
         declared_name=package.get("name"),
         description=package.get("description", ""),
         keywords=tuple(package.get("keywords", ())),
-        schema_version=config.get("schema_version"),
-        document=document,
-        config=config,
         environment=_environment(root, config.get("environment", {})),
         steps=tuple(
             TaskStep(
@@ -167,11 +145,7 @@ def _definition(root: Path, document: dict[str, Any], config: dict[str, Any]) ->
         ),
         agent_timeout_sec=agent.get("timeout_sec"),
         verifier_timeout_sec=verifier.get("timeout_sec", 600.0),
-        verifier_mode=verifier.get("environment_mode") or ("separate" if "environment" in verifier else "shared"),
-        verifier_is_bundled=has_bundled_verifier(root, config),
         has_solution=_has_solution(root, config),
-        has_trajectory=(root / "trajectory.json").is_file(),
-        network_modes=_network_modes(config),
         variables=variables(config),
     )
 
@@ -198,15 +172,3 @@ def _has_solution(root: Path, config: dict[str, Any]) -> bool:
     script = "solve.bat" if config.get("environment", {}).get("os") == "windows" else "solve.sh"
     places = [root / "steps" / step["name"] for step in config.get("steps") or []]
     return any((place / "solution" / script).is_file() for place in (root, *places))
-
-
-def _network_modes(config: dict[str, Any]) -> frozenset[str]:
-    sections = [config, *(config.get("steps") or [])]
-    modes = {config.get("environment", {}).get("network_mode", "public")}
-    for section in sections:
-        verifier = section.get("verifier", {})
-        phases = (section.get("agent", {}), verifier)
-        modes.update(phase["network_mode"] for phase in phases if "network_mode" in phase)
-        if "environment" in verifier:
-            modes.add(verifier["environment"].get("network_mode", "public"))
-    return frozenset(modes)

@@ -38,13 +38,6 @@ def check_structure(root: Path, config: dict[str, Any], *, disable_verification:
             _check_tests(root, config, candidate, inputs)
 
 
-def has_bundled_verifier(root: Path, config: dict[str, Any], step: dict[str, Any] | None = None) -> bool:
-    """Whether verification runs in an image of its own that contains the tests, so that no script is needed here."""
-    return _is_separate(config, step) and any(
-        _is_own_image(root / directory, environment) for environment, directory in _verifier_candidates(config, step)
-    )
-
-
 def check_links(root: Path, path: Path, inputs: InputFilter | None = None) -> None:
     """Raise ``InvalidTask`` when ``path`` or anything below it, links followed, leaves the task or runs in a circle."""
     checked: set[Path] = set()

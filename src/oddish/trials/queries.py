@@ -14,7 +14,6 @@ from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 
 UNFINISHED = frozenset({"queued", "running", "retrying"})
-LIMIT = 2000
 
 
 @dataclass(frozen=True)

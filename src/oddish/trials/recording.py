@@ -12,7 +12,7 @@ from oddish.outcome import Outcome
 from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
-from oddish.queue.policy import RetryClass, retry_delay
+from oddish.queue.policy import retry_delay
 
 # Moves the stage of a running attempt and its trial. Locks: attempts, trials.
 STAGE = """
@@ -96,10 +96,6 @@ async def record_outcome(
         await retry(connection, claim, delay_seconds=delay, error=message, cause="failed")
     else:
         await finish(connection, claim, "failed", error=message)
-
-
-def _retry_class(outcome: Outcome) -> RetryClass | None:
-    return outcome.retry if outcome.retry in ("backoff", "rate_limit") else None
 
 
 def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, object]:

@@ -16,7 +16,6 @@ class TrialSpec:
     """One trial, ready to run. ``env`` holds secrets and never leaves memory."""
 
     trial_id: str
-    org_id: str
     task_name: str
     content_hash: str
     archive_key: str
@@ -38,7 +37,6 @@ async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring
     row = (
         await connection.execute(
             select(
-                trials.c.org_id,
                 trials.c.agent,
                 trials.c.model,
                 trials.c.environment,
@@ -67,7 +65,6 @@ async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring
         )
     return TrialSpec(
         trial_id=trial_id,
-        org_id=row.org_id,
         task_name=row.task_name,
         content_hash=row.content_hash,
         archive_key=row.archive_key,

@@ -79,7 +79,6 @@ class Submission:
 class Submitted:
     task_id: str
     name: str
-    priority: str
     created_at: datetime
     tags: Mapping[str, str]
     experiment: Experiment
@@ -127,7 +126,6 @@ async def submit(
     return Submitted(
         task_id=task.id,
         name=task.name,
-        priority=submission.priority,
         created_at=task.created_at,
         tags={**task.tags, **submission.tags},
         experiment=experiment,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oddish.engine import redaction
-from oddish.engine.redaction import Redactor, is_secret_name, scrub_directory, secret_values
+from oddish.engine.redaction import Redactor, is_secret_name, secret_values
 
 SECRET = "sk-0123456789"
 
@@ -42,7 +42,7 @@ def test_only_text_files_with_a_secret_are_rewritten(tmp_path: Path) -> None:
     binary = tmp_path / "image.bin"
     binary.write_bytes(b"\0" + SECRET.encode())
     inode = clean.stat().st_ino
-    assert scrub_directory(tmp_path, [SECRET]) == 1
+    assert Redactor([SECRET]).directory(tmp_path) == 1
     assert found.read_text() == "key=[REDACTED]\nö\n"
     assert found.stat().st_mode & 0o777 == 0o640
     assert clean.stat().st_ino == inode
@@ -59,13 +59,13 @@ def test_links_and_pipes_are_left_alone(tmp_path: Path) -> None:
     (trial / "folder").symlink_to(tmp_path)
     os.link(outside, trial / "hard")
     os.mkfifo(trial / "pipe")
-    assert scrub_directory(trial, [SECRET]) == 1
+    assert Redactor([SECRET]).directory(trial) == 1
     assert outside.read_text() == SECRET
     assert (trial / "hard").read_text() == "[REDACTED]"
 
 
 def test_no_secrets_no_work(tmp_path: Path) -> None:
-    assert scrub_directory(tmp_path / "missing", ["short"]) == 0
+    assert Redactor(["short"]).directory(tmp_path / "missing") == 0
 
 
 @given(
