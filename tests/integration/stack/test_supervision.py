@@ -15,9 +15,10 @@ import psycopg
 import pytest
 
 from oddish.errors import Unavailable
-from oddish.stack import client, process
+from oddish.stack import account, client, process
 from oddish.stack.layout import layout
 from oddish.stack.port import free_port
+from oddish.stack.sockets import socket_directory
 from oddish.stack.state import read_state
 
 from .conftest import PROGRAM, Start, belonging_to
@@ -100,7 +101,8 @@ def test_a_killed_server_comes_back_at_its_address(start: Start) -> None:
 
 def test_a_killed_postgres_comes_back_with_its_data(start: Start, home: Path) -> None:
     start()
-    address = f"postgresql://oddish@/oddish?host={home / 'postgres' / 'socket'}&port=5432"
+    sockets = socket_directory(home / "postgres" / "socket", account.current())
+    address = f"postgresql://oddish@/oddish?host={sockets}&port=5432"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS x")
     kill_and_await_successor("postgres")
