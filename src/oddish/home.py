@@ -1,7 +1,9 @@
 """Where one user's local state lives. Standard library only: the command line imports it."""
 
+import contextlib
 import os
 import sys
+import time
 from pathlib import Path
 
 
@@ -23,3 +25,22 @@ def private_directory(path: Path) -> Path:
     if path.stat().st_mode & 0o077:
         path.chmod(0o700)
     return path
+
+
+def write_atomically(path: Path, content: bytes, *, replace: bool = True) -> None:
+    """A 0600 file that is there in full or not at all; without ``replace`` an existing one stays."""
+    temporary = path.with_name(f".{path.name}-{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+            target.write(content)
+            if not replace:
+                # A key is made once: it must not be empty after a power failure.
+                target.flush()
+                os.fsync(target.fileno())
+        if replace:
+            temporary.replace(path)
+        else:
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(temporary)
+    finally:
+        temporary.unlink(missing_ok=True)

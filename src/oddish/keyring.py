@@ -1,15 +1,13 @@
 """The deployment's secret key: encrypts stored secrets and derives the keys that sign URLs."""
 
-import contextlib
 import hashlib
 import hmac
-import os
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from oddish.errors import OddishError
-from oddish.home import private_directory
+from oddish.home import private_directory, write_atomically
 
 
 class KeyringError(OddishError):
@@ -55,15 +53,6 @@ def load_keyring(configured: str | None, home: Path) -> Keyring:
     if configured:
         return Keyring([key.strip() for key in configured.split(",") if key.strip()])
     path = private_directory(home) / "secret.key"
-    candidate = path.with_name(f".secret.key.{os.getpid()}")
     if not path.exists():
-        descriptor = os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(Fernet.generate_key())
-                os.fsync(stream.fileno())
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(candidate)
-        finally:
-            candidate.unlink(missing_ok=True)
+        write_atomically(path, Fernet.generate_key(), replace=False)
     return Keyring([path.read_text(encoding="ascii").strip()])

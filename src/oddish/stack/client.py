@@ -22,7 +22,8 @@ from oddish.stack.token import read_token
 DETACHED = "--detached"
 LOCK_HELD = 75
 PROGRAM = (sys.executable, "-P", "-m", "oddish.stack", DETACHED)
-_FOREIGN = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
+FOREIGN = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
+"""Variables of a command that uses another server: the stack's own processes must not see them."""
 _PAUSE = 0.3
 
 
@@ -184,7 +185,7 @@ class _Start:
 
 
 def _spawn_detached(program: Sequence[str], log: Path, directory: Path) -> int:
-    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    environment = {key: value for key, value in os.environ.items() if key not in FOREIGN}
     environment["ODDISH_HOME"] = str(directory)
     output = open_log(log)
     try:

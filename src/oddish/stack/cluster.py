@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from oddish.errors import Unavailable
 from oddish.stack import process
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
+from oddish.stack.leash import leashed
 
 SUPERUSER = "oddish"
 DATABASE = "oddish"
@@ -66,7 +66,7 @@ class Cluster:
     def run(self, program: str, *arguments: str, stdin: str = "") -> str:
         """The output of one of PostgreSQL's programs, run as the account that owns the data."""
         answer = subprocess.run(
-            self.leashed("SIGKILL", program, *arguments),
+            self.leashed(signal.SIGKILL, program, *arguments),
             input=stdin,
             capture_output=True,
             text=True,
@@ -81,11 +81,9 @@ class Cluster:
             )
         return answer.stdout
 
-    def leashed(self, number: str, program: str, *arguments: str) -> Sequence[str]:
-        """The command for ``program`` that gets the signal ``number`` when this process ends."""
-        leash = str(Path(__file__).with_name("leash.py"))
-        bare = (sys.executable, "-I", "-S", leash, number, str(os.getpid()))
-        return [*self.account.prefix, *bare, self.binaries.program(program), *arguments]
+    def leashed(self, number: signal.Signals, program: str, *arguments: str) -> Sequence[str]:
+        """The command for ``program`` as its account, which gets the signal ``number`` when this process ends."""
+        return [*self.account.prefix, *leashed(number, self.binaries.program(program), *arguments)]
 
     def _is_postmaster(self, arguments: Sequence[str]) -> bool:
         pairs = pairwise(arguments)

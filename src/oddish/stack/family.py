@@ -12,7 +12,6 @@ from oddish.errors import Unavailable
 from oddish.stack import process
 from oddish.stack.cluster import is_backend
 from oddish.stack.layout import Layout
-from oddish.stack.postgres import EmbeddedPostgres
 from oddish.stack.process import Process
 from oddish.stack.restart import Restart
 from oddish.stack.service import Service
@@ -29,23 +28,6 @@ class Member(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
-
-
-class PostgresMember:
-    name = "postgres"
-
-    def __init__(self, postgres: EmbeddedPostgres) -> None:
-        self._postgres = postgres
-
-    @property
-    def pid(self) -> int | None:
-        return self._postgres.pid
-
-    def start(self) -> None:
-        self._postgres.start()
-
-    def stop(self) -> None:
-        self._postgres.stop()
 
 
 class ServiceMember:

@@ -1,8 +1,5 @@
 """Where the local stack keeps its files. Standard library only: the command line imports it."""
 
-import contextlib
-import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,18 +52,3 @@ class Layout:
 
 def layout() -> Layout:
     return Layout(home())
-
-
-def write_atomically(path: Path, content: bytes, *, replace: bool = True) -> None:
-    """A 0600 file that is there in full or not at all; without ``replace`` an existing one stays."""
-    temporary = path.with_name(f".{path.name}-{os.getpid()}-{time.monotonic_ns()}")
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
-            target.write(content)
-        if replace:
-            temporary.replace(path)
-        else:
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(temporary)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -13,6 +13,11 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
+def leashed(number: signal.Signals, *program: str) -> list[str]:
+    """The command for ``program`` that gets the signal ``number`` when this process ends."""
+    return [sys.executable, "-I", "-S", __file__, number.name, str(os.getpid()), *program]
+
+
 def main(number: str, parent: str, *program: str) -> None:
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.Signals[number].value)

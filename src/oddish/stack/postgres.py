@@ -1,6 +1,5 @@
 """The private PostgreSQL of one home directory."""
 
-import fcntl
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from oddish.stack import account, binaries, process
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from oddish.stack.lock import open_lock, try_lock
 from oddish.stack.postmaster import Postmaster
 from oddish.stack.sockets import socket_directory
 from oddish.stack.upgrade import set_aside, upgrade
@@ -33,6 +33,8 @@ class EmbeddedPostgres:
     connections; called again after the server has died, it starts it again. The server ends with this process.
     ``durable=False`` trades safety against power failure for speed, for tests.
     """
+
+    name = "postgres"
 
     def __init__(
         self,
@@ -150,9 +152,9 @@ class EmbeddedPostgres:
         """The lock, which every server process inherits: free means that none of them is left anywhere."""
         if self._lock is not None:
             return self._lock
-        lock = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = open_lock(self._directory / "lock")
         try:
-            if not _try_lock(lock):
+            if not try_lock(lock):
                 self._evict(lock, cluster, available)
             os.ftruncate(lock, 0)
             os.pwrite(lock, json.dumps(asdict(process.current())).encode(), 0)
@@ -176,21 +178,13 @@ class EmbeddedPostgres:
         for major, data in self._data_directories().items():
             replace(cluster, data=data, binaries=_of_major(available, major, data)).clear()
         deadline = time.monotonic() + 10
-        while not _try_lock(lock):
+        while not try_lock(lock):
             if time.monotonic() > deadline:
                 raise Unavailable(
                     f"The database in {self._directory} is in use by a process that cannot be seen from here.",
                     fix="Stop the other stack: it may run in a container that shares this directory.",
                 )
             time.sleep(0.02)
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _of_major(available: Sequence[Binaries], major: int, data: Path) -> Binaries:

@@ -55,7 +55,7 @@ class Postmaster:
         output = open_log(log)
         try:
             self.process = subprocess.Popen(
-                cluster.leashed("SIGINT", "postgres", "-D", str(cluster.data), "-p", str(PORT), *assignments),
+                cluster.leashed(signal.SIGINT, "postgres", "-D", str(cluster.data), "-p", str(PORT), *assignments),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

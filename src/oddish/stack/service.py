@@ -6,9 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from oddish.stack.client import FOREIGN
 from oddish.stack.layout import Layout
+from oddish.stack.leash import leashed
 from oddish.stack.logs import open_log
 from oddish.stack.port import HOST
 
@@ -48,7 +49,7 @@ class Service:
         output = open_log(layout.log(self.name))
         try:
             return subprocess.Popen(
-                leashed(self.program),
+                leashed(signal.SIGTERM, *self.program),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -76,12 +77,6 @@ def api_and_worker(context: Context) -> Sequence[Service]:
     )
 
 
-def leashed(program: Sequence[str]) -> list[str]:
-    leash = str(Path(__file__).with_name("leash.py"))
-    return [sys.executable, "-I", "-S", leash, signal.SIGTERM.name, str(os.getpid()), *program]
-
-
 def server_environment() -> dict[str, str]:
     """Ours without what addresses another server or another PostgreSQL."""
-    foreign = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
-    return {key: value for key, value in os.environ.items() if key not in foreign and not key.startswith("PG")}
+    return {key: value for key, value in os.environ.items() if key not in FOREIGN and not key.startswith("PG")}

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Literal
 
-from oddish.stack.layout import Layout, write_atomically
+from oddish.home import write_atomically
+from oddish.stack.layout import Layout
 from oddish.stack.process import Process
 
 Phase = Literal["starting", "running", "stopping"]

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import signal
 import subprocess
@@ -16,13 +15,15 @@ from oddish import __version__
 from oddish.db.revision import HEAD
 from oddish.errors import InvalidInput, Unavailable
 from oddish.stack import database, process
-from oddish.stack.family import Family, PostgresMember, ServiceMember
+from oddish.stack.family import Family, ServiceMember
 from oddish.stack.idle import Idleness
 from oddish.stack.layout import Layout
+from oddish.stack.leash import leashed
+from oddish.stack.lock import open_lock, try_lock
 from oddish.stack.logs import bound
 from oddish.stack.port import HOST, PREFERRED, free_port
 from oddish.stack.postgres import EmbeddedPostgres
-from oddish.stack.service import PYTHON, Context, Services, api_and_worker, leashed
+from oddish.stack.service import PYTHON, Context, Services, api_and_worker
 from oddish.stack.state import Phase, State, read_state
 from oddish.stack.token import create_token
 
@@ -74,9 +75,9 @@ class Supervisor:
     @contextlib.contextmanager
     def _only_one(self) -> Iterator[None]:
         """Hold the lock; wait for a predecessor that is stopping, refuse beside one that is not."""
-        lock = os.open(self._layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = open_lock(self._layout.lock)
         try:
-            while not _try_lock(lock):
+            while not try_lock(lock):
                 other = read_state(self._layout)
                 if other is None or other.phase != "stopping" or not other.supervisor.alive():
                     raise AlreadyRunning(
@@ -97,7 +98,7 @@ class Supervisor:
         url = os.environ.get("ODDISH_DATABASE_URL")
         if not url:
             postgres = EmbeddedPostgres(self._layout.postgres, log=self._layout.log("postgres"))
-            self._family.add(PostgresMember(postgres))
+            self._family.add(postgres)
             url = postgres.url()
             self._state = replace(self._state, notes=(*self._state.notes, *postgres.notes))
         context = Context(self._layout, url, create_token(self._layout))
@@ -178,7 +179,7 @@ def _migrate(context: Context) -> None:
     if database.revision(context.database_url) == HEAD:
         return
     answer = subprocess.run(
-        leashed((*PYTHON, "-m", "oddish.db", "upgrade")),
+        leashed(signal.SIGTERM, *PYTHON, "-m", "oddish.db", "upgrade"),
         env=context.environment(),
         cwd=context.layout.home,
         capture_output=True,
@@ -211,11 +212,3 @@ def _adopt_orphans() -> None:
     """Whatever our children leave behind becomes ours to reap and end, not init's to keep."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -4,7 +4,8 @@ import os
 import re
 
 from oddish.errors import Unavailable
-from oddish.stack.layout import Layout, write_atomically
+from oddish.home import write_atomically
+from oddish.stack.layout import Layout
 
 _FORM = re.compile(r"ok_[0-9a-f]{32}")
 
