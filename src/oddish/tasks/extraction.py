@@ -4,20 +4,16 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from oddish.errors import InvalidTask, TooLarge
+
+if TYPE_CHECKING:
+    from oddish.tasks.archive import ArchiveLimits
 
 MAX_PATH_BYTES = 1024
 MAX_NAME_BYTES = 255
 MAX_LINK_HOPS = 40
-
-
-class Limits(Protocol):
-    @property
-    def max_extracted_bytes(self) -> int: ...
-    @property
-    def max_entries(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,7 @@ class Extraction:
     Symbolic links are made last, so that no member is ever written through one.
     """
 
-    def __init__(self, root: Path, limits: Limits) -> None:
+    def __init__(self, root: Path, limits: "ArchiveLimits") -> None:
         self._root = root
         self._limits = limits
         self._kinds: dict[tuple[str, ...], str] = {(): "directory"}

@@ -44,7 +44,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _phase(config: dict[str, Any], key: str) -> dict[str, Any]:
+def phase_network(config: dict[str, Any], key: str) -> dict[str, Any]:
     mode, hosts = config.get("network_mode"), config.get("allowed_hosts")
     unusable = hosts is not None if mode is None else bool(hosts) and mode != "allowlist"
     if unusable:
@@ -52,12 +52,10 @@ def _phase(config: dict[str, Any], key: str) -> dict[str, Any]:
     return config
 
 
-def _baseline(config: dict[str, Any], key: str) -> dict[str, Any]:
+def baseline_network(config: dict[str, Any], key: str) -> dict[str, Any]:
     if config.get("allowed_hosts") and config.get("network_mode") != "allowlist":
         raise FieldError(member(key, "allowed_hosts"), f'needs {member(key, "network_mode")} = "allowlist"')
     return config
 
 
 NETWORK_FIELDS: dict[str, Check] = {"network_mode": one_of(*NETWORK_MODES), "allowed_hosts": list_of(_host)}
-phase_network: Check = _phase
-baseline_network: Check = _baseline

@@ -7,10 +7,13 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Literal, Protocol, Self, override
+from typing import TYPE_CHECKING, BinaryIO, Literal, Self, override
 
 from oddish.errors import InvalidTask, TooLarge
 from oddish.tasks.extraction import Member, refusal
+
+if TYPE_CHECKING:
+    from oddish.tasks.archive import ArchiveLimits
 
 CHUNK_BYTES = 1024 * 1024
 MAX_HEADER_BYTES = 64 * 1024
@@ -35,21 +38,10 @@ _KINDS = dict(_PAIRS)
 _SPECIAL = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FIFOTYPE: "a named pipe"}
 
 
-class Limits(Protocol):
-    @property
-    def max_bytes(self) -> int: ...
-    @property
-    def max_extracted_bytes(self) -> int: ...
-    @property
-    def max_ratio(self) -> int: ...
-    @property
-    def ratio_applies_from(self) -> int: ...
-
-
 class Tarball:
     """One archive, read from ``file`` once."""
 
-    def __init__(self, file: BinaryIO, limits: Limits) -> None:
+    def __init__(self, file: BinaryIO, limits: "ArchiveLimits") -> None:
         self._compressed = _Compressed(file, limits.max_bytes)
         self._content = _Content(self._compressed, limits)
 
@@ -179,7 +171,7 @@ class _Compressed(io.RawIOBase):
 class _Content(io.RawIOBase):
     """The decompressed archive, bounded in size and in its ratio to the compressed bytes."""
 
-    def __init__(self, compressed: _Compressed, limits: Limits) -> None:
+    def __init__(self, compressed: _Compressed, limits: "ArchiveLimits") -> None:
         self._compressed = compressed
         self._limits = limits
         self._gzip = gzip.GzipFile(fileobj=compressed, mode="rb")
