@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from oddish.cli.group import INTERRUPTED, Command
-from oddish.cli.names import experiment_name
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
 from oddish.cli.pairs import parse_values, split_pairs
@@ -19,6 +18,7 @@ from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
 from oddish.client.types import AgentConfig, Submitted, SweepConfig
+from oddish.names import experiment_name
 
 EXAMPLES = """\b
 Examples:

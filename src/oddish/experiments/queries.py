@@ -11,6 +11,7 @@ from oddish.db.tables import experiments, task_experiments, tasks, trials
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.trials.live import is_live
 from oddish.trials.rewards import reward_counts
 
 
@@ -60,12 +61,7 @@ def _summary(principal: Principal, reference: str) -> Select[Any]:
             ),
             *reward_counts(),
         )
-        .where(
-            trials.c.experiment_id == experiments.c.id,
-            trials.c.deleted_at.is_(None),
-            trials.c.superseded_by_trial_id.is_(None),
-            trials.c.is_probe.is_(False),
-        )
+        .where(trials.c.experiment_id == experiments.c.id, is_live())
         .lateral("counts")
     )
     members = (

@@ -1,54 +1,18 @@
 """Experiments by id or name, made when they are new; two submissions of one name share one experiment."""
 
-import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
 from oddish.db.tables import experiments
 from oddish.errors import Conflict
+from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.names import experiment_name
 
-ADJECTIVES = (
-    "amber",
-    "brisk",
-    "calm",
-    "clear",
-    "deft",
-    "eager",
-    "fair",
-    "fleet",
-    "gentle",
-    "keen",
-    "light",
-    "lively",
-    "quiet",
-    "rapid",
-    "steady",
-    "swift",
-)
-NOUNS = (
-    "badger",
-    "comet",
-    "delta",
-    "ember",
-    "falcon",
-    "grove",
-    "harbor",
-    "heron",
-    "lark",
-    "maple",
-    "otter",
-    "pine",
-    "quartz",
-    "river",
-    "sparrow",
-    "willow",
-)
-ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 ATTEMPTS = 8
 
 
@@ -64,12 +28,6 @@ class Experiment:
     name: str
 
 
-def new_name() -> str:
-    """``adjective-noun-xxxx``."""
-    suffix = "".join(secrets.choice(ALPHABET) for _ in range(4))
-    return f"{secrets.choice(ADJECTIVES)}-{secrets.choice(NOUNS)}-{suffix}"
-
-
 async def get_or_create(
     connection: AsyncConnection, principal: Principal, reference: str | None, *, user_name: str | None
 ) -> Experiment:
@@ -81,7 +39,7 @@ async def get_or_create(
         found = await _find(connection, principal, reference) if reference is not None else None
         if found is not None:
             return found
-        created = await _create(connection, principal, reference or new_name(), user_name)
+        created = await _create(connection, principal, reference or experiment_name(), user_name)
         if created is not None:
             return created
     raise Conflict("No experiment could be made.", fix="Try again, or name another experiment.")
@@ -90,14 +48,9 @@ async def get_or_create(
 async def _find(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment | None:
     row = (
         await connection.execute(
-            select(experiments.c.id, experiments.c.name, experiments.c.is_collection)
-            .where(
-                experiments.c.org_id == principal.org_id,
-                experiments.c.deleted_at.is_(None),
-                or_(experiments.c.id == reference, experiments.c.name == reference),
+            select(experiments.c.id, experiments.c.name, experiments.c.is_collection).where(
+                experiments.c.id == experiment_id(principal, reference)
             )
-            .order_by(case((experiments.c.id == reference, 0), else_=1))
-            .limit(1)
         )
     ).one_or_none()
     if row is None:

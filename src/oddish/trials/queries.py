@@ -12,6 +12,7 @@ from oddish.db.tables import tasks, trials
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.trials.live import is_live
 
 UNFINISHED = frozenset({"queued", "running", "retrying"})
 
@@ -107,11 +108,7 @@ async def list_live_trials(
     """The trials of task versions that nothing has replaced; ``experiment`` is an id or a name."""
     if not version_ids:
         return []
-    statement = _trials(principal).where(
-        trials.c.task_version_id.in_(version_ids),
-        trials.c.superseded_by_trial_id.is_(None),
-        trials.c.is_probe.is_(False),
-    )
+    statement = _trials(principal).where(trials.c.task_version_id.in_(version_ids), is_live())
     if experiment is not None:
         statement = statement.where(trials.c.experiment_id == experiment_id(principal, experiment))
     return await _read(connection, statement)

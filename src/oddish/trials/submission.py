@@ -25,6 +25,7 @@ from oddish.keyring import Keyring
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import Limits
 from oddish.trials.catalogue import load_catalogue
+from oddish.trials.live import is_live
 from oddish.trials.planning import Addition, Live, Wanted, plan
 from oddish.trials.units import TrialConfig, Unit, unit
 
@@ -322,9 +323,7 @@ async def _live_trials(connection: AsyncConnection, version_id: str, experiment_
         .where(
             trials.c.task_version_id == version_id,
             trials.c.experiment_id == experiment_id,
-            trials.c.deleted_at.is_(None),
-            trials.c.superseded_by_trial_id.is_(None),
-            trials.c.is_probe.is_(False),
+            is_live(),
         )
         .order_by(trials.c.trial_index)
     )

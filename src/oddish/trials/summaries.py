@@ -13,6 +13,7 @@ from oddish.db.tables import experiments, task_experiments, tasks, trials, users
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.trials.live import is_live
 from oddish.trials.rewards import reward_counts
 
 SHOWN_EXPERIMENTS = 20
@@ -140,12 +141,7 @@ def _visible(principal: Principal) -> Select[Any]:
 
 def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
     task = visible.cte("task")
-    live: list[ColumnElement[bool]] = [
-        trials.c.task_id == task.c.id,
-        trials.c.deleted_at.is_(None),
-        trials.c.superseded_by_trial_id.is_(None),
-        trials.c.is_probe.is_(False),
-    ]
+    live: list[ColumnElement[bool]] = [trials.c.task_id == task.c.id, is_live()]
     version: ColumnElement[int] = task.c.current_version
     source: FromClause = task
     if experiment is not None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from oddish import __version__
 from oddish.cli import cli, stack
 from oddish.cli.group import LazyGroup
-from oddish.cli.names import experiment_name
+from oddish.names import experiment_name
 
 assert isinstance(cli, LazyGroup)
 COMMANDS = cli.commands_by_name

@@ -22,5 +22,6 @@ ALPHABET = string.ascii_lowercase + string.digits
 
 
 def experiment_name() -> str:
+    """``adjective-noun-xxxx``."""
     suffix = "".join(secrets.choice(ALPHABET) for _ in range(4))
     return f"{secrets.choice(ADJECTIVES)}-{secrets.choice(NOUNS)}-{suffix}"
