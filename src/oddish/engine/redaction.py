@@ -8,17 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-SHORTEST_SECRET = 8
+from oddish.secrecy import SHORTEST_SECRET, is_secret_name
+
 REDACTED = "[REDACTED]"
 CHUNK = 1024 * 1024
 SAMPLE = 8192
-
-_SECRET_NAME = re.compile(r"KEY|SECRET|TOKEN|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret."""
-    return _SECRET_NAME.search(name) is not None
 
 
 def secret_values(*environments: Mapping[str, str]) -> frozenset[str]:

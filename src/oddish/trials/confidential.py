@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 
 from oddish.errors import InvalidInput
+from oddish.secrecy import SHORTEST_SECRET, is_secret_name
 
-SECRET_NAME = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
 _SECRET_WORDS = frozenset({"key", "apikey", "secret", "token", "password", "credential", "credentials", "auth"})
-SHORTEST_SECRET = 8
 
 
 class PlainSecret(InvalidInput):
@@ -18,7 +17,7 @@ class PlainSecret(InvalidInput):
 
 def split_env(env: Mapping[str, str]) -> tuple[dict[str, str | None], dict[str, str]]:
     """``env`` as it may be shown, secret-named variables without a value, and those values apart."""
-    hidden = {name: value for name, value in env.items() if SECRET_NAME.search(name)}
+    hidden = {name: value for name, value in env.items() if is_secret_name(name)}
     return {name: None if name in hidden else value for name, value in env.items()}, hidden
 
 

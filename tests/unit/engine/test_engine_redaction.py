@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oddish.engine import redaction
-from oddish.engine.redaction import Redactor, is_secret_name, secret_values
+from oddish.engine.redaction import Redactor, secret_values
+from oddish.secrecy import is_secret_name
 
 SECRET = "sk-0123456789"
 

@@ -4,17 +4,17 @@ from oddish.trials.confidential import PlainSecret, refuse_plain_secrets, split_
 
 
 def test_secret_named_variables_lose_their_values() -> None:
-    env = {"OPENAI_API_KEY": "a", "github_token": "b", "DB_PASSWORD": "c", "AUTH": "d", "MODE": "fast", "EMPTY": ""}
+    env = {"OPENAI_API_KEY": "a", "github_token": "b", "PG_PASSWD": "c", "AUTH": "d", "MODE": "fast", "EMPTY": ""}
     shown, hidden = split_env(env)
     assert shown == {
         "OPENAI_API_KEY": None,
         "github_token": None,
-        "DB_PASSWORD": None,
+        "PG_PASSWD": None,
         "AUTH": None,
         "MODE": "fast",
         "EMPTY": "",
     }
-    assert hidden == {"OPENAI_API_KEY": "a", "github_token": "b", "DB_PASSWORD": "c", "AUTH": "d"}
+    assert hidden == {"OPENAI_API_KEY": "a", "github_token": "b", "PG_PASSWD": "c", "AUTH": "d"}
 
 
 @pytest.mark.parametrize(
