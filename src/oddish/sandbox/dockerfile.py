@@ -61,7 +61,7 @@ def parse(text: str) -> tuple[Instruction, ...]:
             continue
         start = position
         statement, position = _join(lines, position, escape)
-        name, _, value = statement.strip().partition(" ") if " " in statement.strip() else _split(statement.strip())
+        name, value = (*statement.split(None, 1), "", "")[:2]
         name, value = name.upper(), value.strip()
         heredocs: tuple[Heredoc, ...] = ()
         if name in _WITH_HEREDOC and (marks := list(_HEREDOC.finditer(value))):
@@ -83,11 +83,6 @@ def _escape(lines: list[str]) -> str:
 
 def _is_blank(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
-
-
-def _split(statement: str) -> tuple[str, str, str]:
-    name, *rest = statement.split(None, 1)
-    return name, " ", rest[0] if rest else ""
 
 
 def _join(lines: list[str], position: int, escape: str) -> tuple[str, int]:

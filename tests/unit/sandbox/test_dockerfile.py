@@ -27,11 +27,16 @@ def test_names_are_case_insensitive_and_lines_are_counted() -> None:
         ("# escape=`\nRUN a `\n  b\n", "a   b"),
         ("# escape=`\nRUN a \\\n", "a \\"),
         ("RUN echo '# no comment'\n", "echo '# no comment'"),
-        ("RUN\ta\n", "a"),
+        ("RUN\ta b\n", "a b"),
+        ("\\\nRUN a\n", "a"),
     ],
 )
 def test_continuation_lines_are_joined(text: str, wanted: str) -> None:
     assert values(text) == [("RUN", wanted)]
+
+
+def test_nothing_but_a_continuation_is_an_instruction_without_a_name() -> None:
+    assert values("\\\n") == [("", "")]
 
 
 def test_a_comment_before_a_directive_makes_it_a_comment() -> None:
