@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from oddish.engine.connection import decode, encode
+from oddish.engine.process import kill_group
 from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild, Hello, Kill, Run, Spawn
 
 HELLO_TIMEOUT_SEC = 30.0
@@ -344,9 +345,3 @@ async def greeting(reader: asyncio.StreamReader) -> Hello:
     if hello.get("version") != VERSION:
         raise EngineUnavailable(f"The engine speaks runner protocol {hello.get('version')}, this worker {VERSION}.")
     return hello
-
-
-def kill_group(pid: int) -> None:
-    """Kill what is left of a process group whose leader had no chance to."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)

@@ -25,7 +25,7 @@ from oddish.sandbox import privileges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import NoReturn
 
     from oddish.sandbox.wire import Claim, Order, Report, Request
@@ -85,7 +85,7 @@ class _Supervisor:
 
     def say(self, report: "Report") -> None:
         with contextlib.suppress(OSError):
-            send(self.lifeline, marshal.dumps(dict(report)))
+            self.lifeline.sendall(framed(report))
 
     def start(self, order: "Order", door: socket.socket) -> None:
         ready, diagnostics, info = os.pipe(), os.pipe(), os.pipe()
@@ -263,8 +263,9 @@ class _Gate:
             os.write(report, (error.errno or errno.EINVAL).to_bytes(4, "little"))
 
 
-def send(connection: socket.socket, body: bytes) -> None:
-    connection.sendall(HEADER.pack(len(body)) + body)
+def framed(message: "Mapping[str, object]") -> bytes:
+    body = marshal.dumps(dict(message))
+    return HEADER.pack(len(body)) + body
 
 
 def _receive(connection: socket.socket, descriptors: list[int]) -> bytes | None:

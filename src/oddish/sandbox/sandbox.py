@@ -110,7 +110,7 @@ class Sandbox:
         self._door.setblocking(False)
         groups = [str(group) for group in cgroup.paths(self.spec.name)]
         claim: Claim = {"groups": groups, "directory": str(self.spec.directory)}
-        await self._tell(marshal.dumps(dict(claim)))
+        await self._tell(claim)
         cgroup.create(self.spec.name, self.spec.limits)
         order: Order = {
             "bwrap": [program, *layout.arguments(self.spec)],
@@ -119,15 +119,15 @@ class Sandbox:
             "network_namespace": not self.spec.network,
             "capabilities": privileges.mask(),
         }
-        await self._tell(marshal.dumps(dict(order)))
+        await self._tell(order)
         report = await self._report()
         if "error" in report:
             raise Unavailable(f"The local sandbox did not start: {report['error']}.")
         self.init, self.scoped = report["init"], report["scoped"]
         self._loop.add_reader(self._door, self._read_replies)
 
-    async def _tell(self, body: bytes) -> None:
-        await self._loop.sock_sendall(self._life, keeper.HEADER.pack(len(body)) + body)
+    async def _tell(self, message: "Claim | Order") -> None:
+        await self._loop.sock_sendall(self._life, keeper.framed(message))
 
     async def _start_keeper(self, lock: int) -> None:
         inherited = (self._life_end.fileno(), self._door_end.fileno(), lock)
@@ -162,8 +162,7 @@ class Sandbox:
         return data
 
     async def send(self, request: "Request", descriptors: Iterable[int]) -> None:
-        body = marshal.dumps(dict(request))
-        message = keeper.HEADER.pack(len(body)) + body
+        message = keeper.framed(request)
         async with self._sending:
             while True:
                 try:

@@ -188,7 +188,8 @@ _NAMESPACE_FLAGS = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
 _AF_VSOCK = 40
 
-_LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _JUMP, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_BITS, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_REFUSED_BY_FIRST_ARGUMENT = {"clone": (_JUMP_BITS, _NAMESPACE_FLAGS), "socket": (_JUMP_EQUAL, _AF_VSOCK)}
 _ALLOW = 0x7FFF0000
 _REFUSE = 0x00050000
 _NUMBER_AT, _AUDIT_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
@@ -207,28 +208,18 @@ def _rules(abi: Abi) -> bytes:
     if abi.beyond is not None:
         rules += [_statement(_JUMP_ABOVE, abi.beyond, 0, 1), _refuse(errno.ENOSYS)]
     for name, number in abi.numbers.items():
-        match name:
-            case "clone":
-                rules += [
-                    _statement(_JUMP_EQUAL, number, 0, 4),
-                    _statement(_LOAD, _FIRST_ARGUMENT_AT),
-                    _statement(_JUMP_BITS, _NAMESPACE_FLAGS, 0, 1),
-                    _refuse(errno.EPERM),
-                    _statement(_RETURN, _ALLOW),
-                ]
-            case "socket":
-                rules += [
-                    _statement(_JUMP_EQUAL, number, 0, 4),
-                    _statement(_LOAD, _FIRST_ARGUMENT_AT),
-                    _statement(_JUMP_EQUAL, _AF_VSOCK, 0, 1),
-                    _refuse(errno.EPERM),
-                    _statement(_RETURN, _ALLOW),
-                ]
-            case "clone3":
-                # Its flags are behind a pointer that a filter cannot read; C libraries fall back to clone on ENOSYS.
-                rules += [_statement(_JUMP_EQUAL, number, 0, 1), _refuse(errno.ENOSYS)]
-            case _:
-                rules += [_statement(_JUMP_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
+        if name in _REFUSED_BY_FIRST_ARGUMENT:
+            rules += [
+                _statement(_JUMP_EQUAL, number, 0, 4),
+                _statement(_LOAD, _FIRST_ARGUMENT_AT),
+                _statement(*_REFUSED_BY_FIRST_ARGUMENT[name], 0, 1),
+                _refuse(errno.EPERM),
+                _statement(_RETURN, _ALLOW),
+            ]
+        else:
+            # The flags of clone3 are behind a pointer that a filter cannot read; C libraries fall back to clone on it.
+            code = errno.ENOSYS if name == "clone3" else errno.EPERM
+            rules += [_statement(_JUMP_EQUAL, number, 0, 1), _refuse(code)]
     rules.append(_statement(_RETURN, _ALLOW))
     return b"".join(rules)
 
@@ -247,10 +238,6 @@ def program(machine: str | None = None) -> bytes:
     parts = [_statement(_LOAD, _AUDIT_AT)]
     for abi in ABIS[machine]:
         rules = _rules(abi)
-        parts += [_statement(_JUMP_EQUAL, abi.audit, 1, 0), _jump(len(rules) // 8), rules]
+        parts += [_statement(_JUMP_EQUAL, abi.audit, 1, 0), _statement(_JUMP, len(rules) // 8), rules]
     parts.append(_refuse(errno.ENOSYS))
     return b"".join(parts)
-
-
-def _jump(statements: int) -> bytes:
-    return _statement(0x05, statements)
