@@ -28,6 +28,9 @@ class Settings(BaseSettings):
     storage_url: str = Field("", description="Object store: file://, s3://, gs:// or az://. Default: under home.")
     host: str = Field("127.0.0.1", description="Address the API server binds.")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(8780, description="Port the API server binds; 0: any free one.")
+    listen_fd: int | None = Field(
+        None, description="Descriptor of a listening socket to serve instead of binding one; set by the local stack."
+    )
     public_url: str = Field("", description="Base of the URLs handed to clients. Default: the bound address.")
     bootstrap_key: SecretStr | None = Field(
         None, description="First API key (`ok_` and 32 hex digits, full scope), created at start-up if absent."

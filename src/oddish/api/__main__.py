@@ -45,7 +45,7 @@ async def serve(settings: Settings) -> None:
     assert isinstance(services, Services)  # noqa: S101
     try:
         await services.prepare()
-        listener = listen(settings.host, settings.port)
+        listener = inherited(settings.listen_fd) or listen(settings.host, settings.port)
     except OddishError:
         await services.close()
         raise
@@ -63,6 +63,11 @@ async def serve(settings: Settings) -> None:
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
         signal.signal(ending, lambda *_: None)
     await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def inherited(descriptor: int | None) -> socket.socket | None:
+    """The listening socket of the parent process, if it left one."""
+    return None if descriptor is None else socket.socket(fileno=descriptor)
 
 
 def listen(host: str, port: int) -> socket.socket:

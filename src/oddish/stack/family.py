@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -31,11 +32,11 @@ class Member(Protocol):
 
 
 class ServiceMember:
-    def __init__(self, service: Service, layout: Layout, port: Callable[[], int]) -> None:
+    def __init__(self, service: Service, layout: Layout, listener: socket.socket) -> None:
         self.name = service.name
         self._service = service
         self._layout = layout
-        self._port = port
+        self._listener = listener
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -43,7 +44,7 @@ class ServiceMember:
         return self._child.pid if self._child is not None and self._child.poll() is None else None
 
     def start(self) -> None:
-        self._child = self._service.spawn(self._layout, self._port)
+        self._child = self._service.spawn(self._layout, self._listener)
 
     def stop(self) -> None:
         if self._child is None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -40,12 +41,16 @@ class Service:
     environment: Mapping[str, str]
     patience: float
     """Seconds between asking it to end and killing it."""
-    port_variable: str | None = None
-    """How it is told the port to listen on, if it listens."""
+    listens: bool = False
+    """It serves a listening socket that it inherits, named by ``ODDISH_LISTEN_FD``."""
 
-    def spawn(self, layout: Layout, port: Callable[[], int]) -> subprocess.Popen[bytes]:
-        """A child in a session of its own, appending to its log, that is asked to end when this process does."""
-        told = {self.port_variable: str(port())} if self.port_variable else {}
+    def spawn(self, layout: Layout, listener: socket.socket) -> subprocess.Popen[bytes]:
+        """A child in a session of its own, appending to its log, that is asked to end when this process does.
+
+        The listener stays ours as well: while the child is away nobody else can take its port, and who connects waits.
+        """
+        inherited = (listener.fileno(),) if self.listens else ()
+        told = {"ODDISH_LISTEN_FD": str(listener.fileno())} if self.listens else {}
         output = open_log(layout.log(self.name))
         try:
             return subprocess.Popen(
@@ -56,6 +61,7 @@ class Service:
                 env={**self.environment, **told},
                 cwd=layout.home,
                 start_new_session=True,
+                pass_fds=inherited,
             )
         finally:
             os.close(output)
@@ -72,7 +78,7 @@ def api_and_worker(context: Context) -> Sequence[Service]:
         "ODDISH_DEPLOYMENT": "local",
     }
     return (
-        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0, port_variable="ODDISH_PORT"),
+        Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0, listens=True),
         Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=40.0),
     )
 

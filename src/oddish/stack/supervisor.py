@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from oddish.stack.layout import Layout
 from oddish.stack.leash import leashed
 from oddish.stack.lock import open_lock, try_lock
 from oddish.stack.logs import bound
-from oddish.stack.port import HOST, PREFERRED, free_port
+from oddish.stack.port import HOST, PREFERRED, listen
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.stack.service import PYTHON, Context, Services, api_and_worker
 from oddish.stack.state import Phase, State, read_state
@@ -103,21 +104,23 @@ class Supervisor:
             self._state = replace(self._state, notes=(*self._state.notes, *postgres.notes))
         context = Context(self._layout, url, create_token(self._layout))
         _migrate(context)
+        listener = self._listen()
         for service in self._make_services(context):
-            self._family.add(ServiceMember(service, self._layout, self._claim_port))
+            self._family.add(ServiceMember(service, self._layout, listener))
         self._publish("running")
         for line in (*self._state.notes, f"oddish {__version__} is running at {self._state.url}"):
             self._report(line)
         return context
 
-    def _claim_port(self) -> int:
-        """The port so far, unless somebody else has taken it: asked before each start of the service that listens."""
-        before = self._state.port
-        port = free_port(before)
-        if port != before:
-            notes = (*self._state.notes, f"Port {before} is taken; this stack uses {port}.")
+    def _listen(self) -> socket.socket:
+        """The socket that the API server serves, ours for as long as we run."""
+        wanted = self._state.port
+        listener = listen(wanted)
+        port = listener.getsockname()[1]
+        if port != wanted:
+            notes = (*self._state.notes, f"Port {wanted} is taken; this stack uses {port}.") if wanted else ()
             self._state = replace(self._state, port=port, url=_url(port), notes=notes)
-        return port
+        return listener
 
     def _supervise(self, context: Context) -> None:
         def busy() -> bool:

@@ -5,6 +5,7 @@ Without an argument it runs the supervisor over them.
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,7 +29,11 @@ class Health(BaseHTTPRequestHandler):
 def api() -> None:
     if os.environ.get(BROKEN):
         sys.exit("the API is broken")
-    ThreadingHTTPServer((os.environ["ODDISH_HOST"], int(os.environ["ODDISH_PORT"])), Health).serve_forever()
+    listener = socket.socket(fileno=int(os.environ["ODDISH_LISTEN_FD"]))
+    server = ThreadingHTTPServer(listener.getsockname(), Health, bind_and_activate=False)
+    server.socket.close()
+    server.socket = listener
+    server.serve_forever()
 
 
 def worker() -> None:
@@ -56,9 +61,9 @@ def worker() -> None:
 
 
 def services(context: Context) -> Sequence[Service]:
-    environment = context.environment() | {"ODDISH_HOST": "127.0.0.1"}
+    environment = context.environment()
     return [
-        Service("api", (sys.executable, __file__, "api"), environment, patience=5.0, port_variable="ODDISH_PORT"),
+        Service("api", (sys.executable, __file__, "api"), environment, patience=5.0, listens=True),
         Service("worker", (sys.executable, __file__, "worker"), environment, patience=0.5),
     ]
 

@@ -7,9 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import psycopg
 import pytest
@@ -17,12 +15,11 @@ import pytest
 from oddish.errors import Unavailable
 from oddish.stack import account, client, process
 from oddish.stack.layout import layout
-from oddish.stack.port import free_port
 from oddish.stack.sockets import socket_directory
 from oddish.stack.state import read_state
 
 from .conftest import PROGRAM, Start, belonging_to
-from .standin import BROKEN, STUBBORN, Health
+from .standin import BROKEN, STUBBORN
 
 
 def eventually(condition: Callable[[], object], timeout: float = 20.0) -> None:
@@ -139,21 +136,17 @@ def test_a_taken_port_means_the_next_one_and_a_note(start: Start, monkeypatch: p
     assert stack.state.notes == (f"Port {taken} is taken; this stack uses {stack.state.port}.",)
 
 
-def test_a_port_taken_while_the_server_was_down_is_left_to_the_taker(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ODDISH_PORT", str(free_port(20_000)))
+def test_nobody_can_take_the_port_while_the_server_is_down(start: Start) -> None:
     stack = start()
     os.kill(stack.pid, signal.SIGSTOP)
     assert process.end([service("api")], steps=((signal.SIGKILL, 10.0),)) == []
-    with ThreadingHTTPServer(("127.0.0.1", stack.state.port), Health) as stranger:
-        Thread(target=stranger.serve_forever).start()
-        assert not stack.healthy()
+    with pytest.raises(OSError, match="in use"):
+        socket.create_server(("127.0.0.1", stack.state.port))
+    with socket.create_connection(("127.0.0.1", stack.state.port), 30) as waiting:
+        waiting.sendall(b"GET /health HTTP/1.0\r\n\r\n")
         os.kill(stack.pid, signal.SIGCONT)
-        moved = start()
-        stranger.shutdown()
-    assert (moved.pid, moved.healthy()) == (stack.pid, True)
-    assert moved.state.port > stack.state.port
+        assert b" 200 " in waiting.makefile("rb").readline()
+    assert start().state.port == stack.state.port
 
 
 def test_a_state_file_whose_pid_was_reused_is_not_believed(start: Start) -> None:

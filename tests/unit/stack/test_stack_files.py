@@ -13,7 +13,7 @@ from oddish.errors import Unavailable
 from oddish.stack import logs, process
 from oddish.stack.account import Account
 from oddish.stack.layout import Layout
-from oddish.stack.port import free_port, healthy
+from oddish.stack.port import healthy, listen
 from oddish.stack.sockets import socket_directory
 from oddish.stack.state import State, read_state
 from oddish.stack.token import create_token, read_token
@@ -100,8 +100,9 @@ def test_the_tail_may_start_after_what_was_there_before(tmp_path: Path) -> None:
 def test_a_taken_port_is_passed_over() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
-        assert free_port(taken) > taken
-        assert not healthy(free_port(taken))
+        with listen(taken) as found:
+            assert found.getsockname()[1] > taken
+        assert not healthy(taken)
 
 
 def test_a_port_that_answers_something_else_is_not_healthy() -> None:
