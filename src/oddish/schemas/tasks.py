@@ -105,7 +105,7 @@ class TaskStatusResponse(ResponseBody):
     verdict: dict[str, Any] | None = None
     verdict_error: str | None = None
     jobs: list[Any] = Field(default_factory=list)
-    trials: list[TrialResponse] | None
+    trials: list[TrialResponse] | None = None
     user_tags: dict[str, str]
     created_at: datetime
     updated_at: datetime

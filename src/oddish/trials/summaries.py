@@ -33,14 +33,19 @@ class TaskSummary:
     github_username: str | None
     github_meta: dict[str, Any] | None
     link: str | None
-    tags: dict[str, str]
+    user_tags: dict[str, str]
     run_analysis: bool
     run_probe: bool
     current_version: int
     created_at: datetime
     updated_at: datetime
-    experiment: Mapping[str, Any] | None
-    """The one that was asked for, else the newest: id, name, owner, link, is_public, created_at."""
+    experiment_id: str | None
+    """Of the one that was asked for, else the newest."""
+    experiment_name: str | None
+    experiment_owner: str | None
+    experiment_link: str | None
+    experiment_is_public: bool | None
+    experiment_created_at: datetime | None
     experiments: Sequence[Mapping[str, Any]]
     """The newest ones: id, name."""
     trial_version: int
@@ -54,6 +59,10 @@ class TaskSummary:
     reward_total: int
     started_at: datetime | None
     last_finished_at: datetime | None
+
+    @property
+    def current_version_id(self) -> str:
+        return ids.version_id(self.id, self.current_version)
 
     @property
     def trial_version_id(self) -> str:
@@ -122,7 +131,7 @@ def _visible(principal: Principal) -> Select[Any]:
             tasks.c.github_username,
             tasks.c.github_meta,
             tasks.c.link,
-            tasks.c.tags,
+            tasks.c.tags.label("user_tags"),
             tasks.c.run_analysis,
             tasks.c.run_probe,
             tasks.c.current_version,
@@ -154,7 +163,7 @@ def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
     return (
         select(
             task,
-            chosen.c.experiment,
+            *chosen.c,
             all_of_task.c.experiments,
             version.label("trial_version"),
             _status(counts).label("status"),
@@ -196,33 +205,24 @@ def _status(counts: Any) -> ColumnElement[str]:
 
 def _experiments(task: Any, experiment: Any) -> tuple[Any, Any]:
     of_task = (
-        select(experiments, task_experiments.c.created_at.label("joined_at"))
+        select(
+            experiments.c.id.label("experiment_id"),
+            experiments.c.name.label("experiment_name"),
+            experiments.c.user_name.label("experiment_owner"),
+            experiments.c.link.label("experiment_link"),
+            experiments.c.public_token.is_not(None).label("experiment_is_public"),
+            experiments.c.created_at.label("experiment_created_at"),
+        )
         .join(task_experiments, task_experiments.c.experiment_id == experiments.c.id)
         .where(task_experiments.c.task_id == task.c.id, experiments.c.deleted_at.is_(None))
         .order_by(task_experiments.c.created_at.desc(), experiments.c.id)
         .correlate(task)
     )
-    wanted = of_task if experiment is None else of_task.where(experiments.c.id == experiment)
-    newest = wanted.limit(1).lateral("newest")
-    chosen = select(
-        func.jsonb_build_object(
-            "id",
-            newest.c.id,
-            "name",
-            newest.c.name,
-            "owner",
-            newest.c.user_name,
-            "link",
-            newest.c.link,
-            "is_public",
-            newest.c.public_token.is_not(None),
-            "created_at",
-            newest.c.created_at,
-        ).label("experiment")
-    ).lateral("chosen")
+    chosen = of_task if experiment is None else of_task.where(experiments.c.id == experiment)
     few = of_task.limit(SHOWN_EXPERIMENTS).lateral("few")
-    listed = func.jsonb_agg(func.jsonb_build_object("id", few.c.id, "name", few.c.name))
-    return chosen, select(func.coalesce(listed, func.jsonb_build_array()).label("experiments")).lateral("listed")
+    listed = func.jsonb_agg(func.jsonb_build_object("id", few.c.experiment_id, "name", few.c.experiment_name))
+    all_of_task = select(func.coalesce(listed, func.jsonb_build_array()).label("experiments"))
+    return chosen.limit(1).lateral("chosen"), all_of_task.lateral("listed")
 
 
 async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[TaskSummary]:

@@ -9,7 +9,6 @@ from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.experiments.queries import get_experiment
-from oddish.ids import version_id
 from oddish.schemas.tasks import ExperimentResponse, QueueInfo, TaskStatusResponse, TrialResponse
 from oddish.trials import waiting
 from oddish.trials.queries import (
@@ -125,41 +124,7 @@ def _trial(trial: Trial, waits: Waits) -> TrialResponse:
 
 
 def _task(task: TaskSummary, trials: Sequence[Trial] | None, waits: Waits) -> TaskStatusResponse:
-    experiment = task.experiment or {}
-    return TaskStatusResponse(
-        id=task.id,
-        name=task.name,
-        status=task.status,
-        priority=task.priority,
-        user=task.user,
-        github_username=task.github_username,
-        github_meta=task.github_meta,
-        link=task.link,
-        experiment_id=experiment.get("id"),
-        experiment_name=experiment.get("name"),
-        experiment_is_public=experiment.get("is_public"),
-        experiment_created_at=experiment.get("created_at"),
-        experiment_owner=experiment.get("owner"),
-        experiment_link=experiment.get("link"),
-        experiments=list(task.experiments),
-        current_version=task.current_version,
-        current_version_id=version_id(task.id, task.current_version),
-        trial_version=task.trial_version,
-        trial_version_id=task.trial_version_id,
-        total=task.total,
-        completed=task.completed,
-        failed=task.failed,
-        skipped=task.skipped,
-        progress=task.progress,
-        reward_success=task.reward_success,
-        reward_sum=task.reward_sum,
-        reward_total=task.reward_total,
-        run_analysis=task.run_analysis,
-        run_probe=task.run_probe,
-        trials=None if trials is None else [_trial(trial, waits) for trial in trials],
-        user_tags=task.tags,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        started_at=task.started_at,
-        finished_at=task.finished_at,
-    )
+    response = TaskStatusResponse.model_validate(task)
+    if trials is not None:
+        response.trials = [_trial(trial, waits) for trial in trials]
+    return response
