@@ -7,7 +7,7 @@ from oddish import __version__
 from oddish.cli.output import print_json, say
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, one_line, plural
-from oddish.cli.trials import live_trials
+from oddish.cli.trials import counts, live_trials
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.types import Health, Task, Trial
@@ -43,14 +43,14 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
     numbers = ("Tasks", "Queued", "Running", "Success", "Failed")
     made = table("Experiment", "Tasks", "Queued", "Running", "Success", "Failed", "Newest task", right=numbers)
     for experiment in experiments[:NEWEST]:
-        counts = experiment.counts
+        by_status = experiment.counts
         made.add_row(
             one_line(experiment.name),
             str(experiment.tasks),
-            str(counts["queued"]),
-            str(counts["running"] + counts["retrying"]),
-            str(counts["success"]),
-            str(counts["failed"] + counts["skipped"]),
+            str(by_status["queued"]),
+            str(by_status["running"] + by_status["retrying"]),
+            str(by_status["success"]),
+            str(by_status["failed"] + by_status["skipped"]),
             age(experiment.newest),
         )
     print_table(made)
@@ -71,7 +71,7 @@ def by_experiment(tasks: list[Task]) -> list[Experiment]:
             experiment.tasks += 1
             newest = max((trial["created_at"] for trial in trials), default=task["created_at"])
             experiment.newest = max(experiment.newest, newest)
-            experiment.counts.update("queued" if trial["status"] == "pending" else trial["status"] for trial in trials)
+            experiment.counts.update(counts(trials))
     return sorted(grouped.values(), key=lambda experiment: experiment.newest, reverse=True)
 
 

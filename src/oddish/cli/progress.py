@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oddish.cli.output import console, say
 from oddish.cli.text import between, number, one_line
-from oddish.cli.trials import detail, finished, index, model_label, succeeded
+from oddish.cli.trials import counts, detail, finished, index, model_label, succeeded
 from oddish.cli.watch import Outage, Progress, Snapshot
 from oddish.client.types import Trial
 
@@ -25,9 +25,9 @@ def for_output() -> Progress:
 
 
 def summary(snapshot: Snapshot) -> str:
-    counts = snapshot.counts()
+    by_status = counts(snapshot.trials)
     done = sum(finished(trial) for trial in snapshot.trials)
-    parts = [f"{counts[status]} {status}" for status in ORDER if counts[status]]
+    parts = [f"{by_status[status]} {status}" for status in ORDER if by_status[status]]
     return f"{done}/{len(snapshot.trials)} done" + (f": {', '.join(parts)}" if parts else "")
 
 

@@ -1,5 +1,6 @@
 """What a trial's state means in words, and the table of a run's results."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -25,6 +26,11 @@ def finished(trial: Trial) -> bool:
 
 def succeeded(trial: Trial) -> bool:
     return trial["status"] == "success"
+
+
+def counts(trials: Iterable[Trial]) -> Counter[str]:
+    """How many there are of each status; ``pending`` is another word for ``queued``."""
+    return Counter("queued" if trial["status"] == "pending" else trial["status"] for trial in trials)
 
 
 def live_trials(task: Task) -> list[Trial]:

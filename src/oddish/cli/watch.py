@@ -1,7 +1,6 @@
 """Following a set of trials until all of them have ended, through lost connections."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,9 +33,6 @@ class Snapshot:
     @property
     def successful(self) -> bool:
         return bool(self.trials) and all(succeeded(trial) for trial in self.trials)
-
-    def counts(self) -> Counter[str]:
-        return Counter("queued" if trial["status"] == "pending" else trial["status"] for trial in self.trials)
 
 
 @dataclass(frozen=True)
