@@ -54,7 +54,7 @@ class Services:
         engine = connect(settings.database_url, role="api")
         secret = settings.secret_key.get_secret_value() if settings.secret_key else None
         keyring = load_keyring(secret, settings.home)
-        signer = UrlSigner(keyring.derive("signed URLs"), base_url="")
+        signer = UrlSigner(keyring.derive("signed URLs"))
         return cls(
             settings=settings,
             engine=engine,

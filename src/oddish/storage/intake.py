@@ -44,7 +44,7 @@ async def accept_upload(
             raise InvalidInput(f"{size} bytes came of {content_length} announced.", fix="Send the upload again.")
 
     try:
-        return await store.put_stream(grant.key, counted(), size_limit=grant.size_limit, write_once=grant.write_once)
+        return await store.put_stream(grant.key, counted(), size_limit=grant.size_limit, write_once=True)
     except AlreadyExists:
         stored = hashlib.sha256()
         size = 0

@@ -22,8 +22,6 @@ type Method = Literal["GET", "PUT"]
 ROUTE = "/store/"
 """Path prefix of the routes that serve signed URLs; the key follows."""
 
-_PURPOSE = b"oddish signed storage urls, version 1"
-
 
 @dataclass(frozen=True, slots=True)
 class Grant:
@@ -37,17 +35,15 @@ class Grant:
     """Bytes of a PUT; None for a GET."""
     content_type: str | None
     """The only one accepted for a PUT; None: any."""
-    write_once: bool
 
 
 class UrlSigner:
-    """Signs and verifies URLs with a key derived from ``secret``, the deployment's secret key (at least 16 bytes)."""
+    """Signs and verifies URLs with ``secret``, a key of at least 16 bytes that is used for nothing else."""
 
-    def __init__(self, secret: bytes, *, base_url: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, secret: bytes, *, clock: Callable[[], float] = time.time) -> None:
         if len(secret) < 16:
             raise ValueError("a signing secret has at least 16 bytes")
-        self._key = hmac.digest(secret, _PURPOSE, hashlib.sha256)
-        self._base_url = base_url.rstrip("/")
+        self._key = secret
         self._clock = clock
 
     def sign(
@@ -58,22 +54,19 @@ class UrlSigner:
         expires_in: int,
         size_limit: int | None = None,
         content_type: str | None = None,
-        write_once: bool = True,
     ) -> str:
-        """The complete URL of the grant; ``expires_in`` in seconds, ``size_limit`` in bytes (required for a PUT)."""
+        """Path and query of the URL; ``expires_in`` in seconds, ``size_limit`` in bytes (required for a PUT)."""
         if method == "PUT" and size_limit is None:
             raise ValueError("an upload needs a size limit")
         expires_at = int(self._clock()) + expires_in
-        grant = Grant(method, checked_key(key), expires_at, size_limit, content_type, method == "PUT" and write_once)
+        grant = Grant(method, checked_key(key), expires_at, size_limit, content_type)
         query = {"expires": str(grant.expires_at)}
         if grant.size_limit is not None:
             query["limit"] = str(grant.size_limit)
         if grant.content_type is not None:
             query["type"] = grant.content_type
-        if grant.write_once:
-            query["once"] = "1"
         query["signature"] = self._signature(grant)
-        return f"{self._base_url}{ROUTE}{quote(key)}?{urlencode(query)}"
+        return f"{ROUTE}{quote(key)}?{urlencode(query)}"
 
     def verify(self, method: str, key: str, query: Mapping[str, str]) -> Grant:
         """The grant that a request for ``key`` (unquoted) carries in its query; a HEAD request may use a GET's.
@@ -87,7 +80,6 @@ class UrlSigner:
                 expires_at=_natural(query["expires"]),
                 size_limit=_natural(query["limit"]) if "limit" in query else None,
                 content_type=query.get("type"),
-                write_once=query.get("once") == "1",
             )
             given = query["signature"].encode("ascii")
             expected = self._signature(grant).encode("ascii")
@@ -100,14 +92,7 @@ class UrlSigner:
         return grant
 
     def _signature(self, grant: Grant) -> str:
-        fields = [
-            grant.method,
-            grant.key,
-            grant.expires_at,
-            grant.size_limit,
-            grant.content_type,
-            grant.write_once,
-        ]
+        fields = [grant.method, grant.key, grant.expires_at, grant.size_limit, grant.content_type]
         digest = hmac.digest(self._key, json.dumps(fields).encode("ascii"), hashlib.sha256)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 

@@ -48,7 +48,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class SignedUrl:
-    """A request that anybody who has it may make: send ``headers`` as they are and no others of authentication."""
+    """A request that anybody who has it may make: send ``headers`` as they are and no others of authentication.
+
+    ``url`` of a store that ``signs_itself`` has neither scheme nor host: it begins with the path.
+    """
 
     url: str
     method: str
@@ -257,7 +260,6 @@ class ArtifactStore:
         size_limit: int,
         expires_in: int = 3600,
         content_type: str = "application/octet-stream",
-        write_once: bool = True,
     ) -> SignedUrl:
         """A PUT of at most ``size_limit`` bytes to ``key`` within ``expires_in`` seconds.
 
@@ -271,7 +273,7 @@ class ArtifactStore:
                 headers["x-ms-blob-type"] = "BlockBlob"
             return SignedUrl(await self._presigned(self._backend, "PUT", key, expires_in), "PUT", headers)
         url = self._own_signer().sign(
-            "PUT", key, expires_in=expires_in, size_limit=size_limit, content_type=content_type, write_once=write_once
+            "PUT", key, expires_in=expires_in, size_limit=size_limit, content_type=content_type
         )
         return SignedUrl(url, "PUT", headers)
 

@@ -225,7 +225,7 @@ def test_the_directory_is_private(tmp_path: Path) -> None:
     assert (tmp_path / "new store").stat().st_mode & 0o777 == 0o700
 
 
-UPLOAD = Grant("PUT", "up/load", 2**40, size_limit=10, content_type="application/gzip", write_once=True)
+UPLOAD = Grant("PUT", "up/load", 2**40, size_limit=10, content_type="application/gzip")
 
 
 async def test_an_upload_may_be_repeated_but_not_replaced(store: ArtifactStore) -> None:
@@ -259,4 +259,4 @@ async def test_refused_uploads_store_nothing(
 
 async def test_a_download_grant_uploads_nothing(store: ArtifactStore) -> None:
     with pytest.raises(InvalidSignature):
-        await accept_upload(store, Grant("GET", "k", 2**40, None, None, write_once=False), arriving([b"x"]))
+        await accept_upload(store, Grant("GET", "k", 2**40, None, None), arriving([b"x"]))

@@ -41,9 +41,9 @@ def test_azure_names_the_kind_of_blob() -> None:
 def test_own_urls_need_a_signer() -> None:
     with pytest.raises(OddishError, match="without a signer"):
         asyncio.run(ArtifactStore.open("memory://").download_url("a"))
-    store = ArtifactStore.open("memory://", signer=UrlSigner(b"x" * 16, base_url="http://h"))
+    store = ArtifactStore.open("memory://", signer=UrlSigner(b"x" * 16))
     assert store.signs_itself
-    assert asyncio.run(store.download_url("a")).url.startswith("http://h/store/a?expires=")
+    assert asyncio.run(store.download_url("a")).url.startswith("/store/a?expires=")
 
 
 @pytest.mark.parametrize("url", ["", "/var/lib", "ftp://x/y", "file://host/path", "file:relative", "http://x"])
