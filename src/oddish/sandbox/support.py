@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from oddish.errors import Unavailable
-from oddish.sandbox import cgroup, host, syscalls
+from oddish.sandbox import host, syscalls
 
 _PROGRAMS = ("sh", "env", "sleep", "tar", "cat", "rm")
 _PROBE_SECONDS = 20
@@ -20,11 +20,9 @@ _CLONE_ALLOWED = Path("/proc/sys/kernel/unprivileged_userns_clone")
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """``reason`` says why it is unusable and the fix, or is None. ``limits`` are the controllers it can bound."""
+    """``reason`` says why it is unusable and the fix, or is None."""
 
     reason: str | None
-    privileged: bool = False
-    limits: frozenset[str] = frozenset()
 
     @property
     def usable(self) -> bool:
@@ -49,7 +47,7 @@ def support() -> Support:
     failures = [_probe(program) for program in candidates]
     if all(failures):
         return Support(explain(failures[0] or "", privileged=host.privileged()))
-    return Support(None, host.privileged(), cgroup.controllers())
+    return Support(None)
 
 
 def _probe(program: str) -> str | None:

@@ -80,10 +80,6 @@ class EmbeddedPostgres:
         running = self._postmaster is not None and self._postmaster.process.poll() is None
         return self._postmaster.process.pid if self._postmaster is not None and running else None
 
-    @property
-    def log(self) -> Path:
-        return self._log
-
     def url(self, database: str = DATABASE) -> str:
         if self._sockets is None:
             raise Unavailable("PostgreSQL has not been started.", fix="Call start() first.")

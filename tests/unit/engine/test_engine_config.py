@@ -9,6 +9,7 @@ from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TrialConf
 
 from oddish.engine.config import (
     LOCAL_ENVIRONMENT,
+    MCP_SERVERS,
     SECTION_MEMBERS,
     TRIAL_MEMBERS,
     refuse_reserved_variables,
@@ -16,6 +17,7 @@ from oddish.engine.config import (
 )
 from oddish.engine.protocol import VERSION, Run
 from oddish.errors import InvalidInput
+from oddish.trials import passthrough
 
 
 def run(**members: Any) -> Run:
@@ -151,3 +153,9 @@ def test_credentials_are_accepted() -> None:
     refuse_reserved_variables(
         dict.fromkeys(["OPENAI_API_KEY", "GITHUB_TOKEN", "ANTHROPIC_BASE_URL", "AWS_REGION", "MY_PATH"], "x")
     )
+
+
+def test_whatever_a_submission_may_pass_on_is_accepted() -> None:
+    assert passthrough.TRIAL | passthrough.LOCAL_TRIAL <= TRIAL_MEMBERS | {MCP_SERVERS}
+    for name, members in passthrough.SECTIONS.items():
+        assert members | passthrough.LOCAL_SECTIONS[name] <= SECTION_MEMBERS[name]
