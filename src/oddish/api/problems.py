@@ -91,6 +91,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
     known = {
         404: ("not_found", f"There is no {request.url.path} here."),
         405: ("method_not_allowed", f"{request.method} is not possible on {request.url.path}."),
+        413: ("too_large", str(error.detail)),
     }
     code, detail = known.get(error.status_code, ("http_error", str(error.detail)))
     return problem(error.status_code, code, detail, headers=error.headers)

@@ -140,6 +140,7 @@ def test_bodies_are_limited_announced_or_not(client: httpx2.Client) -> None:
     assert client.post(url, content=b" " * 100_001, headers=headers).status_code == 413
     chunked = client.post(url, content=(b" " * 10_000 for _ in range(11)), headers=headers)
     assert (chunked.status_code, chunked.headers["content-type"]) == (413, "application/problem+json")
+    assert chunked.json()["code"] == "too_large"
 
 
 def test_every_answer_has_the_security_headers(client: httpx2.Client) -> None:
