@@ -19,6 +19,7 @@ from oddish import __version__
 from oddish.db.engine import connect
 from oddish.engine.client import ForkServer
 from oddish.engine.protocol import Hello
+from oddish.errors import OddishError
 from oddish.keyring import load_keyring
 from oddish.queue.audit import audit
 from oddish.queue.cancel import CANCEL_CHANNEL
@@ -30,6 +31,8 @@ from oddish.queue.schedule import promote, release_groups
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
+from oddish.tasks.retention import delete_abandoned_uploads
+from oddish.trials.retention import delete_expired_secrets
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.persistence import insist
@@ -40,7 +43,7 @@ log = structlog.get_logger()
 
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
-AUDIT_SECONDS = 3600.0
+UPKEEP_SECONDS = 3600.0
 LISTEN_RETRY_SECONDS = 2.0
 REPORT_GRACE_SECONDS = 20.0
 GIVE_BACK_SECONDS = 10.0
@@ -82,7 +85,7 @@ class WorkerService:
         self._stopping = False
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
-        self._audit_due = time.monotonic() + AUDIT_SECONDS
+        self._upkeep_due = time.monotonic() + UPKEEP_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
 
@@ -172,7 +175,7 @@ class WorkerService:
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
                 claims = await self._claim(free) if free > 0 and leased else []
-            except (SQLAlchemyError, OSError) as error:
+            except (SQLAlchemyError, OSError, OddishError) as error:
                 log.warning("queue not reached", error=str(error))
                 claims = []
             for held in claims:
@@ -205,14 +208,22 @@ class WorkerService:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
             await release_groups(connection)
-        if now >= self._audit_due:
-            self._audit_due = now + AUDIT_SECONDS
-            async with self._database.begin() as connection:
-                for drift in await audit(connection):
-                    log.error("a counter of the queue was off", **asdict(drift))
+        if now >= self._upkeep_due:
+            self._upkeep_due = now + UPKEEP_SECONDS
+            await self._keep_up()
         turn = HOUSEKEEPING_SECONDS if next_due is None else min(next_due + 0.05, HOUSEKEEPING_SECONDS)
         self._housekeeping_due = time.monotonic() + turn
         return turn
+
+    async def _keep_up(self) -> None:
+        """What is worth doing once an hour: the audit, and what retention asks for."""
+        async with self._database.begin() as connection:
+            for drift in await audit(connection):
+                log.error("a counter of the queue was off", **asdict(drift))
+        async with self._database.begin() as connection:
+            expired = await delete_expired_secrets(connection)
+        abandoned = await delete_abandoned_uploads(self._database, self._services.store)
+        log.info("upkeep done", expired_secrets=expired, abandoned_uploads=abandoned)
 
     def _start(self, held: Claim) -> None:
         execution = Execution(held, self._services)
