@@ -46,7 +46,8 @@ async def test_expired_secrets_are_deleted_and_their_trials_stay(deployment: Dep
 async def test_abandoned_uploads_go_with_their_archives(deployment: Deployment) -> None:
     kept = await deployment.task(EXAMPLE)
     insert = text("""
-        INSERT INTO uploads (id, org_id, user_id, task_id, client_hash, object_key, created_at, expires_at, completed_at)
+        INSERT INTO uploads (id, org_id, user_id, task_id, client_hash, object_key,
+          created_at, expires_at, completed_at)
         VALUES (:id, :org, :user, :task, '', :key, now() - interval '3 days', now() - interval '2 days', :completed)
     """)
     reserve = text(
