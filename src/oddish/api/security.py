@@ -1,7 +1,7 @@
 """Checks and headers that apply to every request, whatever its route."""
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -34,16 +34,16 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
 
 
 class HostCheck:
-    """Refuses names that a page elsewhere could have pointed at this machine."""
+    """Refuses names that a page elsewhere could have pointed at this machine, and what is no name at all."""
 
     def __init__(self, app: ASGIApp, *, allowed: Iterable[str] | None) -> None:
         self._app = app
         self._allowed = None if allowed is None else frozenset(allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._allowed is not None:
+        if scope["type"] == "http":
             host = Headers(scope=scope).get("host", "")
-            if _hostname(host) not in self._allowed:
+            if not self._answers_for(host):
                 response = problem(
                     421,
                     "misdirected",
@@ -53,6 +53,12 @@ class HostCheck:
                 await response(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+    def _answers_for(self, host: str) -> bool:
+        name = _split(f"//{host}").hostname
+        if self._allowed is None:
+            return name is not None or not host
+        return name in self._allowed
 
 
 class OriginCheck:
@@ -67,7 +73,7 @@ class OriginCheck:
             headers = Headers(scope=scope)
             origin = headers.get("origin")
             own = {headers.get("host", "").lower(), self._public}
-            if origin is not None and (urlsplit(origin).netloc.lower() or None) not in own:
+            if origin is not None and (_split(origin).netloc.lower() or None) not in own:
                 response = problem(
                     403,
                     "foreign_origin",
@@ -131,8 +137,9 @@ class BodyLimit:
         return problem(413, "too_large", self._detail, fix="Send less at once; files go to the signed upload URL.")
 
 
-def _hostname(host: str) -> str:
+def _split(url: str) -> SplitResult:
+    """The parts of ``url``, all of them empty when it cannot be one."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return urlsplit(url)
     except ValueError:
-        return ""
+        return SplitResult("", "", "", "", "")

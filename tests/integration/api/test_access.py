@@ -114,11 +114,22 @@ def test_authentication_is_one_statement(server: Server, client: httpx2.Client) 
     assert len([statement for statement in statements if "key_hash" in statement]) == 1
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "169.254.1.1", ""])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "169.254.1.1", "", "[", "[::1", "]:1"])
 def test_only_names_of_this_machine_are_answered(server: Server, client: httpx2.Client, host: str) -> None:
     answer = client.get("/health", headers={"Host": host})
     assert answer.status_code == 421
     assert answer.json()["code"] == "misdirected"
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a[b]:1"])
+def test_a_host_that_is_none_is_refused_wherever_the_server_is_called_from(
+    start: Callable[[Settings], Server], settings: Settings, host: str
+) -> None:
+    client = start(settings.model_copy(update={"host": "0.0.0.0", "deployment": "self-hosted"})).client()  # noqa: S104
+    for method, path in (("GET", "/health"), ("POST", "/tasks/cancel"), ("GET", "/absent")):
+        answer = client.request(method, path, headers={"Host": host})
+        assert (answer.status_code, answer.json()["code"]) == (421, "misdirected")
+    assert client.get("/health", headers={"Host": "oddish.example.com:443"}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8780", "[::1]:8780", "LOCALHOST:1"])
@@ -127,7 +138,7 @@ def test_names_of_this_machine(client: httpx2.Client, host: str) -> None:
 
 
 def test_pages_of_others_cannot_change_anything(server: Server, client: httpx2.Client) -> None:
-    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1", "http://[", "http://[::1", "[", "http://", ""):
         answer = client.post("/tasks/cancel", json={"task_ids": ["t"]}, headers={"Origin": origin})
         assert (answer.status_code, answer.json()["code"]) == (403, "foreign_origin")
     assert client.get("/tasks", headers={"Origin": "http://evil.example"}).status_code == 200
