@@ -2,10 +2,12 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from oddish.queue.claim import claim
 from oddish.storage.manifest import read_manifest
 from support.deployments import Deployment, RunningWorker
 
@@ -110,3 +112,32 @@ async def test_secret_values_reach_the_agent_and_nothing_else(deployment: Deploy
     assert any(b"[REDACTED]" in content for content in stored)
     assert not any(secret.encode() in content for content in stored)
     assert secret not in repr((trial, attempt))
+
+
+async def test_characters_that_cannot_be_stored_do_not_cost_the_result(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    odd = make_task(
+        "odd", solve="true", test=r"""printf '{"reward": 1, "a\\u0000b": 2}' > /logs/verifier/reward.json"""
+    )
+    trial_id = await deployment.submit(await deployment.task(odd))
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"], trial["attempts"]) == ("success", 1.0, 1)
+    assert trial["rewards"] == {"reward": 1.0, "a\ufffdb": 2.0}
+
+
+async def test_a_job_that_nobody_runs_is_run_again(
+    deployment: Deployment, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oddish.worker.service.FORGOTTEN_SECONDS", 0.5)
+    trial_id = await deployment.submit(await deployment.task(examples / "hello-world"))
+    async with RunningWorker(deployment.settings) as service:
+        async with deployment.database.begin() as connection:
+            claims = await claim(
+                connection, worker_id=service.id, pools=[f"local@{deployment.engine_name}"], slots=1, memory_mb=4096
+            )
+        [trial] = await deployment.finished(trial_id)
+    forgotten = [attempt["epoch"] for attempt in await deployment.attempts(trial_id) if attempt["state"] == "lost"]
+    assert forgotten == [held.epoch for held in claims]
+    assert (trial["status"], trial["attempts"]) == ("success", 1)

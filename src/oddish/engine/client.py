@@ -24,6 +24,7 @@ from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild,
 
 HELLO_TIMEOUT_SEC = 30.0
 CLOSE_TIMEOUT_SEC = 30.0
+KILL_TIMEOUT_SEC = 30.0
 KNOWN_LINES = frozenset({"stage", "log", "done"})
 
 INHERITED = frozenset(
@@ -145,10 +146,14 @@ class Attempt:
             await self._writer.drain()
 
     async def kill(self) -> None:
-        """Kill the child's process group and wait until it is gone."""
+        """Kill the child's process group and wait until it is gone; a fork server that does not see to it loses it."""
         if not self.ended:
             await self._server.send(Kill(type="kill", attempt=self.label))
-        await asyncio.wait([self._ended])
+        await asyncio.wait([self._ended], timeout=KILL_TIMEOUT_SEC)
+        if not self.ended:
+            if self.pid is not None:
+                kill_group(self.pid)
+            self.end(None)
 
     async def wait(self) -> int:
         """The child's exit code, or minus its signal, once it is gone. Raises AttemptLost."""

@@ -42,17 +42,44 @@ class Redactor:
         return self._text.sub(REDACTED, text) if self._text else text
 
     def directory(self, root: Path) -> int:
-        """Rewrite the text files below ``root`` that hold a secret; return how many. Symbolic links are left alone.
+        """Take the secrets out of text files, names and link targets below ``root``; how many entries changed.
 
-        A rewritten file is replaced as a whole, so that a hard link elsewhere keeps its content. Raises OSError.
+        Symbolic links are not followed. A rewritten file is replaced as a whole, so that a hard link elsewhere keeps
+        its content. An entry whose new name is taken gets a number. Raises OSError.
         """
         if self._bytes is None:
             return 0
-        rewritten = 0
-        for _, _, names, directory in os.fwalk(root, follow_symlinks=False):
-            for name in names:
-                rewritten += self._file(name, directory)
-        return rewritten
+        changed = 0
+        for _, directories, files, directory in os.fwalk(root, topdown=False, follow_symlinks=False):
+            for name in files:
+                changed += self._file(name, directory)
+            for name in (*files, *directories):
+                changed += self._target(name, directory) or self._name(name, directory)
+        return changed
+
+    def _name(self, name: str, directory: int) -> bool:
+        clean = self.text(name)
+        if clean == name:
+            return False
+        taken, number = set(os.listdir(directory)), 1
+        while (free := clean if number == 1 else f"{clean}.{number}") in taken:
+            number += 1
+        os.rename(name, free, src_dir_fd=directory, dst_dir_fd=directory)
+        return True
+
+    def _target(self, name: str, directory: int) -> bool:
+        """Point a link whose target holds a secret nowhere, under its clean name."""
+        try:
+            target = os.readlink(name, dir_fd=directory)
+        except OSError:
+            return False
+        clean = self.text(target)
+        if clean == target:
+            return False
+        os.unlink(name, dir_fd=directory)
+        os.symlink(clean, name, dir_fd=directory)
+        self._name(name, directory)
+        return True
 
     def _file(self, name: str, directory: int) -> bool:
         try:

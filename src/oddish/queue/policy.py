@@ -9,7 +9,7 @@ _BASE_SECONDS: dict[RetryClass, float] = {"backoff": 30.0, "rate_limit": 300.0}
 MAX_DELAY_SECONDS = 1800.0
 JITTER = 0.25
 MAX_LOSSES = 3
-"""Executions of one job that may be lost with their worker before the job itself is the suspect."""
+"""Executions that may be lost with their workers before the job itself is the suspect."""
 
 
 def retry_delay(

@@ -23,6 +23,12 @@ SELECT id, org_id, kind, subject_id, epoch, claim_id, attempt, max_attempts, los
 WHERE worker_id = :worker_id AND state = 'running' ORDER BY id
 """
 
+# One execution that a worker owns. Locks: none.
+OWNED = """
+SELECT id, org_id, kind, subject_id, epoch, claim_id, attempt, max_attempts, losses, memory_mb FROM jobs
+WHERE worker_id = :worker_id AND state = 'running' AND id = :id AND epoch = :epoch
+"""
+
 # Locks: attempts.
 MARK_LOST = """
 UPDATE attempts SET state = 'lost', finished_at = clock_timestamp(), reasons = jsonb_build_array(CAST(:reason AS text))
@@ -43,18 +49,26 @@ async def lose(connection: AsyncConnection, claim: Claim) -> None:
     if cancel_requested:
         await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
     elif losses >= MAX_LOSSES:
-        await finish(connection, claim, "failed", error=f"{losses} workers in a row died while running it")
+        await finish(connection, claim, "failed", error=f"{losses} of its executions were lost with their workers")
     else:
         await retry(connection, claim, delay_seconds=loss_delay(losses), error=LOST, cause="lost")
 
 
+async def lose_owned(connection: AsyncConnection, *, worker_id: str, job_id: int, epoch: int) -> None:
+    """Lose an execution that its worker owns and does not run. Nothing happens when it no longer owns it."""
+    parameters = {"worker_id": worker_id, "id": job_id, "epoch": epoch}
+    row = (await connection.execute(text(OWNED), parameters)).mappings().one_or_none()
+    if row is not None:
+        await lose(connection, Claim(**row))
+
+
 async def release(connection: AsyncConnection, claim: Claim) -> None:
-    """Give an execution back because its worker stops: ready at once, not charged, no loss.
+    """Give an execution back that its worker has not begun or cannot go on with: not charged, no loss.
 
     Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
     """
     cancel_requested = await fence(connection, claim)
-    await _mark_lost(connection, claim, reason="worker_stopped")
+    await _mark_lost(connection, claim, reason="released")
     if cancel_requested:
         await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
     else:

@@ -17,7 +17,7 @@ from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
-from oddish.outcome import AttemptFacts, Ending, judge
+from oddish.outcome import AttemptFacts, Ending, RecordedException, judge
 from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
@@ -26,7 +26,8 @@ from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.spec import TrialSpec, load_spec
-from oddish.worker.persistence import insist
+from oddish.worker.persistence import insist, outlast
+from oddish.worker.storable import storable
 from oddish.worker.taskcache import TaskCache
 from oddish.worker.workspace import Workspace
 
@@ -80,23 +81,25 @@ class Execution:
         """Run the attempt and record it. Cancelling this task kills the child and records nothing."""
         services, claim = self._services, self.claim
         with structlog.contextvars.bound_contextvars(trial=claim.subject_id, epoch=claim.epoch):
-            directory = services.workspace.attempt(claim.label)
             try:
-                spec, ended = await self._execute(directory)
+                spec, ended = await self._execute(services.workspace.attempt(claim.label))
                 await self._report(spec, ended)
-            except (AttemptLost, EngineUnavailable) as error:
+            except EngineUnavailable as error:
+                log.warning("no engine to run it", error=str(error))
+                await self.give_back()
+            except AttemptLost as error:
                 log.warning("attempt lost", error=str(error))
                 await insist(services.database, lambda connection: lose(connection, claim))
             except StaleClaim as error:
                 log.warning("outcome refused", error=str(error))
             except Exception as error:
-                log.exception("execution failed", error=str(error))
-                await insist(services.database, lambda connection: lose(connection, claim))
+                log.exception("execution failed")
+                await self._record_failure(error)
             finally:
                 await asyncio.to_thread(services.workspace.discard, claim.label)
 
     async def give_back(self) -> None:
-        """Return the claim because the worker stops; call it once ``run`` has ended."""
+        """Return the claim because the worker cannot go on with it; nothing of it may be running any more."""
         with contextlib.suppress(StaleClaim):
             await insist(self._services.database, lambda connection: release(connection, self.claim))
 
@@ -185,6 +188,18 @@ class Execution:
         )
         log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
 
+    async def _record_failure(self, error: Exception) -> None:
+        """A defect of ours, or a result that cannot be kept, is a failed attempt and not a silent one."""
+        failure = RecordedException(type(error).__name__, storable(str(error))[:MESSAGE_LIMIT], phase=None)
+        outcome = judge(AttemptFacts("done", exceptions=(failure,)))
+        with contextlib.suppress(StaleClaim):
+            await insist(
+                self._services.database,
+                lambda connection: record_outcome(
+                    connection, self.claim, outcome, Report(failure=asdict(failure)), rng=self._services.rng
+                ),
+            )
+
     async def _keep(self, trial_dir: Path | None, redactor: Redactor) -> Manifest | None:
         """Store the attempt's files, without the secrets, and then their manifest."""
         if trial_dir is None or not await asyncio.to_thread(trial_dir.is_dir):
@@ -192,7 +207,7 @@ class Execution:
         await asyncio.to_thread(redactor.directory, trial_dir)
         settings = self._services.settings
         limits = TreeLimits(max_bytes=settings.max_artifact_bytes, max_files=settings.max_artifact_files)
-        return await upload_tree(self._services.store, trial_dir, self._prefix, limits)
+        return await outlast(lambda: upload_tree(self._services.store, trial_dir, self._prefix, limits))
 
 
 def _report(
@@ -201,13 +216,13 @@ def _report(
     deciding = judged.exceptions[0] if judged.exceptions else None
     failure = None
     if deciding is not None:
-        failure = asdict(deciding) | {"message": redactor.text(deciding.message)[:MESSAGE_LIMIT]}
+        failure = storable(asdict(deciding) | {"message": redactor.text(deciding.message)[:MESSAGE_LIMIT]})
     usage = facts.usage if facts else Usage()
     timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
     return Report(
         failure=failure,
         facts=_plain(facts, redactor) if facts else {},
-        rewards=judged.rewards,
+        rewards=storable(judged.rewards),
         phase_timing=timing or None,
         input_tokens=usage.input_tokens,
         cache_tokens=usage.cache_tokens,
@@ -226,4 +241,5 @@ def _plain(facts: TrialFacts, redactor: Redactor) -> dict[str, object]:
     for exception in [*document["exceptions"], *(step["exception"] for step in document["steps"])]:
         if exception is not None:
             exception["message"] = redactor.text(exception["message"])[:MESSAGE_LIMIT]
-    return document
+    stored: dict[str, object] = storable(document)
+    return stored

@@ -1,4 +1,4 @@
-"""Transactions that outlast a database that is away for a moment."""
+"""Work that outlasts a database or a store that is away for a moment."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,10 +7,13 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from oddish.storage.errors import StorageFull, StorageUnavailable
+
 log = structlog.get_logger()
 
 FIRST_DELAY_SECONDS = 0.2
 LONGEST_DELAY_SECONDS = 5.0
+STORE_PATIENCE_SECONDS = 300.0
 
 
 async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnection], Awaitable[Result]]) -> Result:
@@ -29,6 +32,21 @@ async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnec
             if not (error.connection_invalidated or _refused(error)):
                 raise
             log.warning("database away", error=str(error.orig), again_in=delay)
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, LONGEST_DELAY_SECONDS)
+
+
+async def outlast[Result](action: Callable[[], Awaitable[Result]]) -> Result:
+    """Run ``action`` on the object store, again while the store is full or away, for ``STORE_PATIENCE_SECONDS``."""
+    delay = FIRST_DELAY_SECONDS
+    ends = asyncio.get_running_loop().time() + STORE_PATIENCE_SECONDS
+    while True:
+        try:
+            return await action()
+        except (StorageFull, StorageUnavailable) as error:
+            if asyncio.get_running_loop().time() > ends:
+                raise
+            log.warning("store away", error=str(error), again_in=delay)
         await asyncio.sleep(delay)
         delay = min(delay * 2, LONGEST_DELAY_SECONDS)
 

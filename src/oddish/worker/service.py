@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from oddish import __version__
 from oddish.db.engine import connect
-from oddish.engine.client import ForkServer
+from oddish.engine.client import EngineUnavailable, ForkServer
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
 from oddish.keyring import load_keyring
@@ -26,7 +26,7 @@ from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
-from oddish.queue.reap import reap
+from oddish.queue.reap import lose_owned, reap
 from oddish.queue.schedule import promote, release_groups
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
@@ -45,6 +45,7 @@ LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
 UPKEEP_SECONDS = 3600.0
 LISTEN_RETRY_SECONDS = 2.0
+FORGOTTEN_SECONDS = 10.0
 REPORT_GRACE_SECONDS = 20.0
 GIVE_BACK_SECONDS = 10.0
 
@@ -80,6 +81,8 @@ class WorkerService:
             rng=random.Random(),  # noqa: S311 - jitter
         )
         self._executions: dict[tuple[int, int], tuple[Execution, asyncio.Task[None]]] = {}
+        self._idle_since: dict[tuple[int, int], float] = {}
+        self._background: set[asyncio.Task[None]] = set()
         self._seen_owned: Set[tuple[int, int]] = frozenset()
         self._wake = asyncio.Event()
         self._stopping = False
@@ -175,6 +178,9 @@ class WorkerService:
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
                 claims = await self._claim(free) if free > 0 and leased else []
+            except EngineUnavailable as error:
+                log.error("nothing is claimed without an engine", error=str(error))
+                claims = []
             except (SQLAlchemyError, OSError, OddishError) as error:
                 log.warning("queue not reached", error=str(error))
                 claims = []
@@ -186,6 +192,7 @@ class WorkerService:
                         await self._wake.wait()
 
     async def _claim(self, slots: int) -> list[Claim]:
+        await self._engine.start()
         reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
         async with self._database.begin() as connection:
             return await claim(
@@ -241,6 +248,7 @@ class WorkerService:
 
     def _on_beat(self, mine: Sequence[Owned]) -> None:
         owned = {(entry.id, entry.epoch): entry for entry in mine}
+        self._lose_what_nobody_runs(owned.keys() - self._executions.keys())
         for key, (execution, task) in self._executions.items():
             entry = owned.get(key)
             if entry is None:
@@ -251,6 +259,17 @@ class WorkerService:
             elif entry.cancel_requested:
                 execution.cancel()
         self._seen_owned = owned.keys() & self._executions.keys()
+
+    def _lose_what_nobody_runs(self, idle: Set[tuple[int, int]]) -> None:
+        """A job that is ours and has had no execution for a while was forgotten by a defect: it must not stay so."""
+        now = time.monotonic()
+        self._idle_since = {key: self._idle_since.get(key, now) for key in idle}
+        for job_id, epoch in [key for key, since in self._idle_since.items() if now - since > FORGOTTEN_SECONDS]:
+            log.error("a job of ours is run by nobody", job=job_id, epoch=epoch)
+            del self._idle_since[job_id, epoch]
+            lost = functools.partial(lose_owned, worker_id=self.id, job_id=job_id, epoch=epoch)
+            self._background.add(task := asyncio.create_task(insist(self._database, lost)))
+            task.add_done_callback(self._background.discard)
 
     def _on_fenced(self, reason: str) -> None:
         log.error("worker fenced", reason=reason)

@@ -182,7 +182,9 @@ async def test_a_job_that_kills_its_workers_fails_in_the_end(queue: Queue) -> No
         await queue.execute("UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = :id", id=f"w{life}")
         async with queue.engine.begin() as connection:
             await reap(connection)
-    assert await queue.rows("SELECT state, error FROM jobs") == [("failed", "3 workers in a row died while running it")]
+    assert await queue.rows("SELECT state, error FROM jobs") == [
+        ("failed", "3 of its executions were lost with their workers")
+    ]
 
 
 async def test_a_stopping_worker_gives_its_jobs_back_uncharged(queue: Queue) -> None:

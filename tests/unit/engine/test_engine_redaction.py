@@ -85,3 +85,22 @@ def test_streaming_equals_replacing_at_once(
         patch.setattr(redaction, "CHUNK", chunk)
         redactor.directory(directory)
     assert file.read_text() == redactor.text(content)
+
+
+def test_names_and_link_targets_lose_their_secrets_too(tmp_path: Path) -> None:
+    secret = "correct-horse-battery"
+    inner = tmp_path / f"dir-{secret}" / "deeper"
+    inner.mkdir(parents=True)
+    (inner / f"{secret}.json").write_text("{}")
+    (inner / "[REDACTED].json").write_text("taken")
+    (inner / "link").symlink_to(f"/elsewhere/{secret}")
+    Redactor([secret]).directory(tmp_path)
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert found == [
+        "dir-[REDACTED]",
+        "dir-[REDACTED]/deeper",
+        "dir-[REDACTED]/deeper/[REDACTED].json",
+        "dir-[REDACTED]/deeper/[REDACTED].json.2",
+        "dir-[REDACTED]/deeper/link",
+    ]
+    assert (tmp_path / "dir-[REDACTED]/deeper/link").readlink() == Path("/elsewhere/[REDACTED]")

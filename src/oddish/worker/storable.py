@@ -1,0 +1,19 @@
+"""Text from a trial in a form that PostgreSQL stores: no NUL, no lone surrogates. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
+
+
+def storable(value: Any) -> Any:
+    """``value``, a JSON document, with every character that cannot be stored replaced, in keys too."""
+    if isinstance(value, str):
+        return _UNSTORABLE.sub(REPLACEMENT, value)
+    if isinstance(value, Mapping):
+        return {storable(key): storable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in value]
+    return value

@@ -1,0 +1,30 @@
+"""What PostgreSQL cannot store is replaced, everything else is kept."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oddish.worker.storable import storable
+
+texts = st.text(st.characters() | st.sampled_from("\0\ud800\udfff"))
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.lists(inner) | st.dictionaries(texts, inner),
+    max_leaves=20,
+)
+
+
+@given(documents)
+def test_the_result_can_be_stored_and_storing_it_twice_changes_nothing(document: object) -> None:
+    stored = storable(document)
+    repr(stored).encode("utf-8")
+    assert "\\x00" not in repr(stored)
+    assert storable(stored) == stored
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert storable({text: [text]}) == {text: [text]}
+
+
+def test_replaced_characters_are_seen() -> None:
+    assert storable({"a\0b": "c\ud800"}) == {"a\ufffdb": "c\ufffd"}
