@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -204,6 +205,26 @@ async def test_sweeping_spares_what_runs(start: StartSandbox, scratch: Path) -> 
     sandbox = await start()
     assert sweep(scratch) == ()
     assert await output(sandbox, "echo alive") == "alive\n"
+
+
+async def test_sandboxes_start_beside_others_that_sweep(scratch: Path) -> None:
+    started = threading.Event()
+
+    def sweep_on() -> list[str]:
+        removed: list[str] = []
+        while not started.is_set():
+            removed += sweep(scratch)
+        return removed
+
+    sweeper = asyncio.create_task(asyncio.to_thread(sweep_on))
+    try:
+        for number in range(6):
+            sandbox = await Sandbox.start(spec(f"swept-{number}-{os.getpid()}", scratch))
+            assert await output(sandbox, "echo alive") == "alive\n"
+            await sandbox.stop()
+    finally:
+        started.set()
+    assert await sweeper == []
 
 
 async def test_a_command_in_an_ended_sandbox_fails(start: StartSandbox) -> None:

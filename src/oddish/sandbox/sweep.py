@@ -11,14 +11,17 @@ from oddish.sandbox import cgroup, keeper
 _OLD_SECONDS = 3600
 LOCK = "lock"
 """File in a sandbox's directory: holds the sandbox's name, and is locked for as long as its keeper lives."""
+_UNLOCKED = "lock.new"
+"""Its name until it is locked and complete: under ``LOCK`` nobody ever finds it free while its sandbox starts."""
 
 
 def claim(directory: Path, name: str) -> int:
     """Make and lock the directory of a new sandbox; whoever has the descriptor open holds the lock."""
     directory.mkdir(mode=0o700, parents=True)
-    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(directory / _UNLOCKED, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     os.write(descriptor, name.encode())
+    (directory / _UNLOCKED).rename(directory / LOCK)
     return descriptor
 
 
@@ -28,12 +31,19 @@ def sweep(scratch: Path) -> tuple[str, ...]:
     for lock in scratch.glob(f"*/{LOCK}"):
         with contextlib.suppress(OSError), lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not _is_still(lock, file.fileno()):
+                continue
             name = file.read()
             if all(keeper.remove_group(str(group)) for group in cgroup.paths(name)):
                 keeper.delete(str(lock.parent))
                 removed.append(name)
     _remove_old_groups()
     return tuple(removed)
+
+
+def _is_still(lock: Path, descriptor: int) -> bool:
+    """False when a sandbox ended and another took its directory before the first one's lock was ours."""
+    return os.path.samestat(lock.stat(), os.fstat(descriptor))
 
 
 def _remove_old_groups() -> None:

@@ -1,0 +1,75 @@
+"""Sweeping beside sandboxes that start and end: every step of the one is interrupted by the other."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from oddish.sandbox import sweep as module
+from oddish.sandbox.sweep import claim, sweep
+
+
+@contextmanager
+def before_each_line(of: CodeType, act: Callable[[int], None]) -> Iterator[None]:
+    """Call ``act`` with 0, 1, 2 … before each line that the function with the code ``of`` runs."""
+    count = 0
+
+    def on_line(_: FrameType, event: str, __: Any) -> Any:
+        nonlocal count
+        if event == "line":
+            number, count = count, count + 1
+            act(number)
+        return on_line
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: on_line if frame.f_code is of else None)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def end(directory: Path, lock: int) -> None:
+    for path in directory.iterdir():
+        path.unlink()
+    directory.rmdir()
+    os.close(lock)
+
+
+def test_a_sandbox_is_spared_at_every_step_of_its_start(tmp_path: Path) -> None:
+    swept: list[tuple[str, ...]] = []
+    with before_each_line(claim.__code__, lambda _: swept.append(sweep(tmp_path))):
+        lock = claim(tmp_path / "starting", "starting")
+    assert len(swept) > 4
+    assert not any(swept)
+    assert (tmp_path / "starting" / module.LOCK).read_text() == "starting"
+    os.close(lock)
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_a_sandbox_that_takes_an_ended_ones_directory_is_spared(tmp_path: Path, step: int) -> None:
+    directory = tmp_path / "used"
+    locks = [claim(directory, "used")]
+
+    def replace(number: int) -> None:
+        if number == step:
+            end(directory, locks.pop())
+            locks.append(claim(directory, "used"))
+
+    with before_each_line(sweep.__code__, replace):
+        assert sweep(tmp_path) == ()
+    assert (directory / module.LOCK).exists()
+    os.close(locks.pop())
+
+
+def test_what_nobody_keeps_is_removed(tmp_path: Path) -> None:
+    os.close(claim(tmp_path / "left", "left"))
+    kept = claim(tmp_path / "kept", "kept")
+    assert sweep(tmp_path) == ("left",)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    os.close(kept)
