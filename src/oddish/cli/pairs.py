@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from oddish.tasks.characters import value_flaw, variable_flaw
+
 if TYPE_CHECKING:
     from oddish.client.types import JSON
 
@@ -27,9 +29,21 @@ def split_pairs(given: Iterable[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def parse_values(pairs: dict[str, str]) -> dict[str, "JSON"]:
-    """Numbers, true, false, null, lists and objects are read as JSON; anything else stays text."""
-    return {key: _value(text) for key, text in pairs.items()}
+def split_variables(given: Iterable[str], option: str) -> dict[str, str]:
+    """Pairs that a program can be given as its environment."""
+    variables = split_pairs(given, option)
+    for name, value in variables.items():
+        if reason := variable_flaw(name, value):
+            raise click.BadParameter(f"{reason}.", param_hint=f"'{option}'")
+    return variables
+
+
+def split_values(given: Iterable[str], option: str) -> dict[str, "JSON"]:
+    """Pairs whose values are JSON where they can be read as such; anything else stays text."""
+    values = {key: _value(text) for key, text in split_pairs(given, option).items()}
+    if reason := value_flaw(values):
+        raise click.BadParameter(f"{reason}.", param_hint=f"'{option}'")
+    return values
 
 
 def _value(text: str) -> "JSON":

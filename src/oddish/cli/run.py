@@ -7,7 +7,7 @@ import click
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
-from oddish.cli.pairs import parse_values, split_pairs
+from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve
@@ -96,9 +96,9 @@ def run(
         config["environment"] = env
     agent_config: AgentConfig = {}
     if agent_env:
-        agent_config["env"] = split_pairs(agent_env, "--ae")
+        agent_config["env"] = split_variables(agent_env, "--ae")
     if agent_kwarg:
-        agent_config["kwargs"] = parse_values(split_pairs(agent_kwarg, "--ak"))
+        agent_config["kwargs"] = split_values(agent_kwarg, "--ak")
     if agent_config:
         config["agent_config"] = agent_config
     tasks = select_tasks(directory, include=include, exclude=exclude, limit=n_tasks)

@@ -14,6 +14,7 @@ from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
 from oddish.client.retry import RetryPolicy, retry_after
 from oddish.client.types import JSON, Problem
 from oddish.errors import InvalidInput
+from oddish.tasks.characters import refuse_unstorable
 
 type Params = Mapping[str, str | int | bool]
 
@@ -61,6 +62,7 @@ class Connection:
         repeatable: bool = False,
     ) -> JSON:
         """The JSON of a 200 answer. Reads, ``repeatable`` calls and calls with a key survive transient failures."""
+        refuse_unstorable(body)
         headers = dict(self._authorization)
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key

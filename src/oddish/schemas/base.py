@@ -1,8 +1,10 @@
 """What all bodies share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
+
+from oddish.tasks.characters import value_flaw
 
 type Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 type Text = Annotated[str, StringConstraints(max_length=10_000)]
@@ -12,6 +14,13 @@ class RequestBody(BaseModel):
     """A body sent to the server. Members that are not known are ignored: older and newer clients send some."""
 
     model_config = ConfigDict(extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unstorable(cls, values: Any) -> Any:
+        if reason := value_flaw(values):
+            raise ValueError(f"{reason}.")
+        return values
 
 
 class ResponseBody(BaseModel):

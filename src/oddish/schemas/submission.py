@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
+from oddish.tasks.characters import variable_flaw
 
 type Priority = Literal["low", "high"]
 
@@ -38,6 +39,14 @@ class AgentConfig(BaseModel):
     override_timeout_sec: Annotated[float, Field(gt=0)] | None = None
     max_timeout_sec: Annotated[float, Field(gt=0)] | None = None
     extra_allowed_hosts: list[Name] | None = None
+
+    @field_validator("env", mode="before")
+    @classmethod
+    def _refuse_variables(cls, env: Any) -> Any:
+        for name, value in env.items() if isinstance(env, dict) else ():
+            if reason := variable_flaw(name, value if isinstance(value, str) else ""):
+                raise ValueError(f"{reason}.")
+        return env
 
     def overrides(self) -> dict[str, Any]:
         return self.model_dump(exclude={"env", "kwargs"}, exclude_none=True)

@@ -6,6 +6,7 @@ Members that reach out of the sandbox are open in local mode only, where the cal
 from collections.abc import Mapping
 
 from oddish.errors import InvalidInput
+from oddish.tasks.characters import variable_flaw
 from oddish.trials.confidential import refuse_plain_secrets
 
 type Members = frozenset[str]
@@ -72,6 +73,7 @@ def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
         if not isinstance(section, Mapping):
             raise InvalidInput(f"harbor.{name} is not an object.")
         _check(f"harbor.{name}", section, members, LOCAL_SECTIONS[name], local=local)
+        _check_variables(f"harbor.{name}.env", section.get("env"))
         kwargs = section.get("kwargs")
         if isinstance(kwargs, Mapping) and not local:
             check_kwargs(f"harbor.{name}.kwargs", kwargs)
@@ -92,6 +94,12 @@ def _check(where: str, block: Mapping[str, object], always: Members, in_local: M
         if name in in_local:
             raise _closed(f"{where}.{name}")
         raise InvalidInput(f"{where}.{name} is not supported.", fix=f"Supported: {', '.join(sorted(always))}.")
+
+
+def _check_variables(where: str, env: object) -> None:
+    for name, value in env.items() if isinstance(env, Mapping) else ():
+        if reason := variable_flaw(name, value if isinstance(value, str) else ""):
+            raise InvalidInput(f"{where}: {reason}.")
 
 
 def _closed(member: str) -> ClosedPassthrough:

@@ -192,6 +192,42 @@ def test_refusals_name_the_value_and_create_nothing(
     assert counts == [(0, 0)]
 
 
+UNSTORABLE: list[tuple[str, str]] = [
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"A_KEY": "sk-1234567890\u0000"}}}]', "A_KEY"),
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"A_KEY": "sk-1234567890\ud800"}}}]', "A_KEY"),
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"A=B": "x"}}}]', "'A=B'"),
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"A\u0000": "x"}}}]', r"'A\x00'"),
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"A\udc00": "x"}}}]', r"'A\udc00'"),
+    (r'"configs": [{"agent": "nop", "agent_config": {"env": {"": "x"}}}]', "''"),
+    (
+        r'"configs": [{"agent": "nop", "agent_config": {"kwargs": {"a": ["\u0000"]}}}]',
+        "agent_config.kwargs.a.0",
+    ),
+    (r'"configs": [{"agent": "nop", "agent_config": {"kwargs": {"a": NaN}}}]', "agent_config.kwargs.a is nan"),
+    (r'"configs": [{"agent": "\ud800"}]', "configs.0.agent"),
+    (r'"harbor": {"environment": {"kwargs": {"\ud800": 1}}}', r"'\ud800' in harbor.environment.kwargs"),
+    (r'"tags": {"a": "\u0000"}', "tags.a"),
+    (r'"tags": {"\ud800": "x"}', r"'\ud800' in tags"),
+    (r'"github_meta": {"a": {"b": "\udfff"}}', "github_meta.a.b"),
+    (r'"github_meta": {"a": Infinity}', "github_meta.a is inf"),
+    (r'"user": "\u0000"', "user"),
+    ('"github_meta": {"a": ' + "[" * 900 + "]" * 900 + "}", "levels"),
+]
+
+
+@pytest.mark.parametrize(("member", "named"), UNSTORABLE, ids=[member[:80] for member, _ in UNSTORABLE])
+def test_what_cannot_be_stored_is_named(
+    server: Server, client: httpx2.Client, task_id: str, member: str, named: str
+) -> None:
+    default = "" if member.startswith('"configs"') else '"configs": [{"agent": "nop"}], '
+    body = f'{{"task_id": "{task_id}", {default}{member}}}'
+    answer = client.post("/tasks/sweep", content=body.encode(), headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "validation"), answer.text
+    assert named in answer.json()["detail"]
+    assert "sk-1234567890" not in answer.text
+    assert server.sql("SELECT count(*) FROM trials") == [(0,)]
+
+
 def test_a_secret_of_a_wrong_type_is_not_echoed(client: httpx2.Client, task_id: str) -> None:
     config = {"agent": "nop", "agent_config": {"env": {"API_KEY": 1234567890123}}}
     answer = sweep(client, task_id, config)

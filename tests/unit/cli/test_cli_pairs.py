@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from oddish.cli.pairs import parse_values, split_pairs
+from oddish.cli.pairs import split_pairs, split_values, split_variables
 
 
 def test_the_value_is_everything_after_the_first_equals_sign() -> None:
@@ -43,4 +43,18 @@ def test_what_may_be_a_secret_is_not_repeated() -> None:
     ],
 )
 def test_values_are_read_as_json_where_they_are(text: str, expected: object) -> None:
-    assert parse_values({"key": text}) == {"key": expected}
+    assert split_values([f"key={text}"], "--ak") == {"key": expected}
+
+
+@pytest.mark.parametrize("pair", ["1A=x", "A B=x", "A-B=x", "Ä=x", "A=\udcff", "A\0=x", "A=secret\0value"])
+def test_what_is_no_variable_is_named_and_its_value_not_shown(pair: str) -> None:
+    with pytest.raises(click.BadParameter) as caught:
+        split_variables([pair], "--ae")
+    assert repr(pair.partition("=")[0]) in caught.value.message
+    assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize("pair", ["a=\udcff", 'a=["\\u0000"]', 'a={"b": "\\ud800"}', "a=1e999"])
+def test_a_setting_that_cannot_be_sent_is_named(pair: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"^a"):
+        split_values([pair], "--ak")

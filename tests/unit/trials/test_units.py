@@ -105,3 +105,11 @@ def test_members_nobody_knows_are_refused() -> None:
     for harbor in ({"surprise": 1}, {"environment": {"surprise": 1}}):
         with pytest.raises(InvalidInput, match="surprise is not supported"):
             made(TrialConfig("nop", None, 1), **harbor)
+
+
+@pytest.mark.parametrize("section", ["environment", "verifier"])
+def test_variables_for_harbor_are_ones_a_program_can_be_given(section: str) -> None:
+    for env in ({"A=B": "x"}, {"A": "x\0"}):
+        with pytest.raises(InvalidInput, match=rf"harbor\.{section}\.env: .*'A"):
+            made(TrialConfig("nop", None, 1), **{section: {"env": env}})
+    assert made(TrialConfig("nop", None, 1), **{section: {"env": {"A": "x"}}})
