@@ -10,7 +10,7 @@ from oddish.home import private_directory
 
 
 class Workspace:
-    """``<home>/work/<worker id>/`` with the attempts of this worker, ``<home>/work/tasks/`` shared by all of them.
+    """``work/<worker id>/`` under home with the attempts of this worker, ``work/tasks/`` shared by all workers.
 
     The directory is locked for the life of the process; unlocked siblings belong to dead workers and are removed.
     """
