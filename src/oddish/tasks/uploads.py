@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -20,12 +20,21 @@ from oddish.identity.principal import Principal
 from oddish.storage.errors import ObjectNotFound
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
+from oddish.tasks.arrivals import (
+    LOOKED_FOR_SINGLY,
+    arrived,
+    arrived_before,
+    discard,
+    is_open,
+    newest,
+    upload_prefix,
+    uploads_of,
+)
 from oddish.tasks.definition import task_name
 from oddish.tasks.intake import Content, examine
 
 MAX_NAME_LENGTH = 200
 """Leaves room for the rest of a trial's name in one path component."""
-CONSIDERED_UPLOADS = 20
 ATTEMPTS = 3
 
 
@@ -94,7 +103,7 @@ async def reserve(engine: AsyncEngine, principal: Principal, request: UploadRequ
                 object_key=None,
             )
         upload_id = ids.row_id("up")
-        object_key = f"tasks/{task.id}/uploads/{upload_id}.tar.gz"
+        object_key = f"{upload_prefix(task.id)}/{upload_id}.tar.gz"
         await connection.execute(
             insert(uploads).values(
                 id=upload_id,
@@ -133,21 +142,24 @@ async def complete(
     Raises ``NotFound`` for a task that is not the organisation's, ``ArchiveMissing`` before the archive is there, and
     what ``examine`` refuses it for; a refused archive is deleted.
     """
+    own = (principal, task_id, client_hash)
     for _ in range(ATTEMPTS):
         async with engine.connect() as connection:
-            found = (await connection.execute(_uploads_of(principal, task_id, client_hash))).all()
-        if not found:
+            waiting = (await connection.execute(newest(uploads_of(*own, is_open), LOOKED_FOR_SINGLY))).all()
+        if not waiting:
             raise NotFound(f"There is no task {task_id!r} here.", fix="Start with POST /tasks/upload/init.")
-        upload = await _arrived(store, found)
+        upload = await arrived(store, waiting)
+        if upload is None and len(waiting) == LOOKED_FOR_SINGLY:
+            upload = await arrived_before(engine, store, task_id, uploads_of(*own, is_open))
         if upload is None:
-            return await _completed_before(engine, store, found)
+            return await _completed_before(engine, store, uploads_of(*own, ~is_open))
         try:
             content = await examine(store, upload.object_key, limits, name=upload.name, client_hash=client_hash)
         except ObjectNotFound:
             continue  # another completion of the same content was faster and removed it
         except OddishError as error:
             if error.status < 500:
-                await _discard(engine, store, upload)
+                await discard(engine, store, upload)
             raise
         async with engine.begin() as connection:
             registered, redundant = await _register(connection, principal, upload, content, user_name)
@@ -186,35 +198,11 @@ def _unchanged(task: Row[Any], client_hash: str) -> bool:
     return task.uploaded_before or client_hash in (task.content_hash, task.client_hash)
 
 
-def _uploads_of(principal: Principal, task_id: str, client_hash: str) -> Select[Any]:
-    """The caller's uploads of that content, newest first; one row without an upload when there are none."""
-    own = and_(
-        uploads.c.task_id == tasks.c.id,
-        uploads.c.client_hash == client_hash,
-        uploads.c.user_id == principal.user_id,
-    )
-    return (
-        select(uploads, tasks.c.name)
-        .select_from(tasks.outerjoin(uploads, own))
-        .where(tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None))
-        .order_by(uploads.c.created_at.desc())
-        .limit(CONSIDERED_UPLOADS)
-    )
-
-
-async def _arrived(store: ArtifactStore, found: Sequence[Row[Any]]) -> Row[Any] | None:
-    """The newest upload whose archive waits to be read."""
-    for upload in found:
-        if upload.id is not None and upload.completed_at is None and await store.exists(upload.object_key):
-            return upload
-    return None
-
-
-async def _completed_before(engine: AsyncEngine, store: ArtifactStore, found: Sequence[Row[Any]]) -> Registered:
-    completed = [upload for upload in found if upload.completed_at is not None]
-    if not completed:
-        raise _missing(found[0].name)
+async def _completed_before(engine: AsyncEngine, store: ArtifactStore, found: Select[Any]) -> Registered:
     async with engine.connect() as connection:
+        completed = (await connection.execute(newest(found, LOOKED_FOR_SINGLY))).all()
+        if not completed or completed[0].id is None:
+            raise _missing(completed[0].name if completed else "")
         registered, archive_keys = await _registered_before(connection, completed[0])
     for upload in completed:
         if upload.object_key not in archive_keys:
@@ -257,7 +245,11 @@ async def _register(
         )
     ).one_or_none()
     state = (
-        await connection.execute(select(uploads.c.completed_at).where(uploads.c.id == upload.id).with_for_update())
+        await connection.execute(
+            select(uploads.c.completed_at)
+            .where(uploads.c.id == upload.id, uploads.c.client_hash == upload.client_hash)
+            .with_for_update()
+        )
     ).one_or_none()
     if task is None or state is None:
         raise _missing(upload.name)
@@ -321,7 +313,7 @@ async def _mark_completed(connection: AsyncConnection, upload: Row[Any], version
         uploads.c.task_id == upload.task_id,
         uploads.c.client_hash == upload.client_hash,
         uploads.c.user_id == upload.user_id,
-        uploads.c.completed_at.is_(None),
+        is_open,
         uploads.c.force_new.is_(False),
     )
     return (
@@ -332,12 +324,6 @@ async def _mark_completed(connection: AsyncConnection, upload: Row[Any], version
             .returning(uploads.c.object_key)
         )
     ).all()
-
-
-async def _discard(engine: AsyncEngine, store: ArtifactStore, upload: Row[Any]) -> None:
-    async with engine.begin() as connection:
-        await connection.execute(delete(uploads).where(uploads.c.id == upload.id, uploads.c.completed_at.is_(None)))
-    await store.delete(upload.object_key)
 
 
 def _missing(name: str) -> ArchiveMissing:

@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,12 +21,9 @@ def objects(server: Server) -> list[str]:
 
 
 def send(client: httpx2.Client, archive: bytes, content_hash: str, name: str = "hello") -> httpx2.Response:
-    target = client.post("/tasks/upload/init", json={"name": name, "content_hash": content_hash}).json()
-    put = httpx2.put(target["upload_url"], content=archive, headers=target["upload_headers"])
-    if put.status_code != 200:
-        return put
-    body = {"task_id": target["task_id"], "name": target["name"], "version": 1, "content_hash": content_hash}
-    return client.post("/tasks/upload/complete", json=body)
+    target = init(client, content_hash, name)
+    sent = put(target, archive)
+    return complete(client, target) if sent.status_code == 200 else sent
 
 
 def test_unchanged_content_is_not_sent_again(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
@@ -106,6 +104,59 @@ def test_completing_before_the_archive_arrived(client: httpx2.Client, new_task: 
     assert client.get("/tasks").json() == []
 
 
+def init(client: httpx2.Client, content_hash: str, name: str = "hello") -> dict[str, Any]:
+    return dict(client.post("/tasks/upload/init", json={"name": name, "content_hash": content_hash}).json())
+
+
+def put(target: dict[str, Any], archive: bytes) -> httpx2.Response:
+    return httpx2.put(target["upload_url"], content=archive, headers=target["upload_headers"])
+
+
+def complete(client: httpx2.Client, target: dict[str, Any]) -> httpx2.Response:
+    body = {"task_id": target["task_id"], "version": 1, "content_hash": target["content_hash"]}
+    return client.post("/tasks/upload/complete", json=body)
+
+
+def test_an_archive_is_found_however_many_uploads_were_begun_since(client: httpx2.Client, new_task: NewTask) -> None:
+    folder = new_task()
+    target = init(client, folder.content_hash)
+    assert put(target, folder.archive).status_code == 200
+    for _ in range(25):
+        init(client, folder.content_hash)
+    assert complete(client, target).json()["version"] == 1
+
+
+def test_a_completed_upload_is_known_however_many_were_begun_since(client: httpx2.Client, new_task: NewTask) -> None:
+    first = new_task().upload(client)
+    new_task(instruction="Other.").upload(client)
+    for _ in range(25):
+        init(client, str(first["content_hash"]))
+    assert complete(client, first).json() == first
+
+
+def test_what_arrives_at_a_discarded_upload_is_deleted(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    target = init(client, "word")
+    put(target, b"no archive")
+    assert complete(client, target).json()["code"] == "invalid_task"
+    assert put(target, new_task().archive).status_code == 200
+    assert objects(server) == []
+    assert complete(client, target).json()["code"] == "archive_missing"
+
+
+def test_what_arrives_after_the_same_content_was_completed_is_deleted(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    folder = new_task()
+    late = init(client, folder.content_hash)
+    done = folder.upload(client)
+    (kept,) = objects(server)
+    assert put(late, folder.archive).status_code == 200
+    assert objects(server) == [kept]
+    assert complete(client, late).json() == done
+
+
 def archive_of(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w:gz") as archive:
@@ -146,7 +197,7 @@ def test_hostile_archives_are_refused_and_deleted(server: Server, client: httpx2
     assert "oddish-intake" not in answer.text
     assert objects(server) == []
     assert server.sql("SELECT count(*) FROM task_versions") == [(0,)]
-    assert server.sql("SELECT count(*) FROM uploads") == [(0,)]
+    assert server.sql("SELECT count(*) FROM uploads WHERE completed_at IS NOT NULL OR client_hash <> ''") == [(0,)]
 
 
 def test_the_signed_url_grants_one_upload_of_limited_size(
@@ -179,10 +230,10 @@ def test_downloads_by_signed_url(server: Server, client: httpx2.Client, new_task
 
 
 def test_names_are_made_safe_or_refused(client: httpx2.Client) -> None:
-    def init(name: str) -> httpx2.Response:
+    def named(name: str) -> httpx2.Response:
         return client.post("/tasks/upload/init", json={"name": name, "content_hash": "h"})
 
-    assert init("My task/№1").json()["name"].startswith("My-task-")
-    assert init("///").status_code == 400
-    assert init("x" * 201).status_code == 400
-    assert init("").status_code == 422
+    assert named("My task/№1").json()["name"].startswith("My-task-")
+    assert named("///").status_code == 400
+    assert named("x" * 201).status_code == 400
+    assert named("").status_code == 422

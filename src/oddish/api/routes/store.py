@@ -9,6 +9,7 @@ from oddish.api.services import Services, ServicesOf
 from oddish.errors import NotFound
 from oddish.storage.intake import accept_upload
 from oddish.storage.signing import Grant
+from oddish.tasks.arrivals import drop_unneeded
 
 router = new_router()
 
@@ -24,6 +25,7 @@ async def upload(key: str, request: Request, services: ServicesOf) -> Response:
         content_length=int(announced) if announced.isdecimal() else None,
         content_type=request.headers.get("content-type"),
     )
+    await drop_unneeded(services.reads, services.store, grant.key)
     return Response(status_code=200)
 
 
