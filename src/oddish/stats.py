@@ -1,0 +1,256 @@
+"""The statistics of pass rates and rewards. Pure; standard library only.
+
+A task is sampled, its attempts are not independent of each other: whatever is said about a set of tasks rests on one
+number per task. ``T`` is the number of tasks, ``n`` a task's valid attempts, ``c`` those of them that passed.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+MAX_CONFIDENCE = 0.9999
+_NEWTON_STEPS = 200
+_NEWTON_PRECISION = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, both ends included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How the attempts at one task went. Raises ``ValueError`` unless 0 <= passed <= valid."""
+
+    valid: int
+    """``n``"""
+    passed: int
+    """``c``"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.passed <= self.valid:
+            raise ValueError(f"passed={self.passed} is not between 0 and valid={self.valid}")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over tasks, each counting once.
+
+    ``error`` and ``interval`` are None for fewer than two tasks. They are zero and of no width when all tasks have the
+    same value, which is no proof of certainty. A number beyond the range of a float is None.
+    """
+
+    mean: float | None
+    """None without tasks."""
+    error: float | None
+    """Standard error: sd / sqrt(T), with the sd over T - 1."""
+    interval: Interval | None
+    """mean ± t(T - 1) * error. Not cut off at 0 and 1."""
+    tasks: int
+    """``T``: the tasks that count."""
+    left_out: int
+    """The tasks that do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The first model against the second on the tasks that both have."""
+
+    difference: Estimate
+    """Of ``mean(first) - mean(second)`` per task; ``left_out`` are the tasks that only one of them has."""
+    wins: int
+    """Tasks on which the first has the higher mean."""
+    ties: int
+    losses: int
+
+
+def pass_at_k(attempts: Attempts, k: int) -> float | None:
+    """The chance that at least one of ``k`` attempts drawn without replacement passed: 1 - C(n - c, k) / C(n, k).
+
+    Unbiased for the chance that at least one of ``k`` new attempts passes. None when n < k. Raises ``ValueError`` for
+    k < 1.
+    """
+    if not _can_draw(attempts, k):
+        return None
+    ways = math.comb(attempts.valid, k)
+    return (ways - math.comb(attempts.valid - attempts.passed, k)) / ways
+
+
+def pass_hat_k(attempts: Attempts, k: int) -> float | None:
+    """pass^k, the chance that all of ``k`` attempts drawn without replacement passed: C(c, k) / C(n, k).
+
+    Unbiased for the chance that ``k`` new attempts all pass. None when n < k. Raises ``ValueError`` for k < 1.
+    """
+    if not _can_draw(attempts, k):
+        return None
+    return math.comb(attempts.passed, k) / math.comb(attempts.valid, k)
+
+
+def mean_pass_at_k(tasks: Iterable[Attempts], k: int, *, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of ``pass_at_k`` over the tasks with n >= k. Raises ``ValueError`` for k < 1 or a wrong confidence."""
+    return _over_tasks([pass_at_k(attempts, k) for attempts in tasks], confidence)
+
+
+def mean_pass_hat_k(tasks: Iterable[Attempts], k: int, *, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of ``pass_hat_k`` over the tasks with n >= k. Raises ``ValueError`` for k < 1 or a wrong confidence."""
+    return _over_tasks([pass_hat_k(attempts, k) for attempts in tasks], confidence)
+
+
+def mean_of_tasks(rewards: Iterable[Sequence[float]], *, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of the tasks' means, from one sequence of rewards per task, of any lengths.
+
+    Its error is the task-clustered one. Tasks without rewards are left out. Raises ``ValueError`` for a reward that is
+    not finite or a wrong confidence.
+    """
+    means = [_mean(_exact(values)) if values else None for values in rewards]
+    return _estimate([mean for mean in means if mean is not None], means.count(None), confidence)
+
+
+def clustered_error(clusters: Iterable[Sequence[float]]) -> float | None:
+    """The standard error of the mean of all values, which are independent between clusters only.
+
+    sqrt(G / (G - 1) * sum over clusters of (sum of x - mean)²) / N, with G clusters, N values and the mean over all N.
+    For clusters of one size it equals the error of ``mean_of_tasks``. Empty clusters do not count; None for fewer than
+    two. Raises ``ValueError`` for a value that is not finite.
+    """
+    groups = [_exact(values) for values in clusters if values]
+    if len(groups) < 2:
+        return None
+    mean = _mean([value for values in groups for value in values])
+    total = sum(sum(value - mean for value in values) ** 2 for values in groups)
+    size = sum(map(len, groups))
+    return _root(Fraction(len(groups), len(groups) - 1) * total / size**2)
+
+
+def wilson(attempts: Attempts, *, confidence: float = CONFIDENCE) -> Interval | None:
+    """Wilson's score interval for the chance of passing, for attempts that are independent of each other.
+
+    (p + z²/2n ± z * sqrt(p(1 - p)/n + z²/4n²)) / (1 + z²/n), with p = c / n. For the attempts at one task: pooled over
+    tasks it is too narrow. None when n = 0. Raises ``ValueError`` for a wrong confidence.
+    """
+    z, n = _normal_quantile(confidence), attempts.valid
+    if n == 0:
+        return None
+    rate, share = attempts.passed / n, z * z / n
+    centre, half = rate + share / 2, math.sqrt(share * (rate * (1 - rate) + share / 4))
+    low = (centre - half) / (1 + share) if attempts.passed else 0.0
+    high = (centre + half) / (1 + share) if attempts.passed < n else 1.0
+    return Interval(max(low, 0.0), min(high, 1.0))
+
+
+def paired_difference(
+    first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]], *, confidence: float = CONFIDENCE
+) -> Paired:
+    """Compare two models by their rewards per task: the mean of d = mean(first) - mean(second) over common tasks.
+
+    The t interval is that of the paired test, so what the tasks have in common cancels out. A task without rewards is
+    as good as absent. Raises ``ValueError`` for a reward that is not finite or a wrong confidence.
+    """
+    ours, theirs = ({task: _mean(_exact(values)) for task, values in of.items() if values} for of in (first, second))
+    differences = [mean - theirs[task] for task, mean in ours.items() if task in theirs]
+    return Paired(
+        difference=_estimate(differences, len({*first, *second}) - len(differences), confidence),
+        wins=sum(difference > 0 for difference in differences),
+        ties=sum(difference == 0 for difference in differences),
+        losses=sum(difference < 0 for difference in differences),
+    )
+
+
+@lru_cache(maxsize=1024)
+def student_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The t with P(|T| <= t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
+
+    Newton's method from the normal quantile, which lies below: the probability is concave, so it only ever rises.
+    Raises ``ValueError`` for freedom < 1 or a wrong confidence.
+    """
+    if freedom < 1:
+        raise ValueError(f"freedom={freedom} is below 1")
+    t = _normal_quantile(confidence)
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    for _ in range(_NEWTON_STEPS):
+        density = math.exp(scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
+        step = (confidence - _student_probability(t, freedom)) / (2 * density)
+        t += step
+        if abs(step) <= _NEWTON_PRECISION * t:
+            break
+    return t
+
+
+def _student_probability(t: float, freedom: int) -> float:
+    """P(|T| <= t): the finite series for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for number in range(3 if odd else 2, freedom - 1, 2):
+        term *= cosine * cosine * ((number - 1) / number)
+        total += term
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+
+
+def _normal_quantile(confidence: float) -> float:
+    if not 0 < confidence <= MAX_CONFIDENCE:
+        raise ValueError(f"confidence={confidence} is not above 0 and at most {MAX_CONFIDENCE}")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _can_draw(attempts: Attempts, k: int) -> bool:
+    if k < 1:
+        raise ValueError(f"k={k} is below 1")
+    return k <= attempts.valid
+
+
+def _over_tasks(values: Sequence[float | None], confidence: float) -> Estimate:
+    return _estimate(_exact([value for value in values if value is not None]), values.count(None), confidence)
+
+
+def _estimate(values: Sequence[Fraction], left_out: int, confidence: float) -> Estimate:
+    _normal_quantile(confidence)
+    count = len(values)
+    if not count:
+        return Estimate(None, None, None, 0, left_out)
+    total = sum(values, Fraction())
+    mean = _float(total / count)
+    if mean is None or count < 2:
+        return Estimate(mean, None, None, count, left_out)
+    squares = sum((value * value for value in values), Fraction())
+    error = _root((count * squares - total * total) / (count * count * (count - 1)))
+    interval = None
+    if error is not None:
+        half = student_quantile(count - 1, confidence) * error
+        low, high = mean - half, mean + half
+        interval = Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
+    return Estimate(mean, error, interval, count, left_out)
+
+
+def _exact(values: Iterable[float]) -> list[Fraction]:
+    """The values as fractions, in which sums are exact and equal means compare equal."""
+    listed = list(values)
+    for value in listed:
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not finite")
+    return [Fraction(value) for value in listed]
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction()) / len(values)
+
+
+def _float(value: Fraction) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _root(value: Fraction) -> float | None:
+    number = _float(value)
+    return None if number is None else math.sqrt(number)
