@@ -141,3 +141,12 @@ async def test_a_job_that_nobody_runs_is_run_again(
     forgotten = [attempt["epoch"] for attempt in await deployment.attempts(trial_id) if attempt["state"] == "lost"]
     assert forgotten == [held.epoch for held in claims]
     assert (trial["status"], trial["attempts"]) == ("success", 1)
+
+
+async def test_a_secret_of_one_letter_does_not_spoil_the_result(deployment: Deployment, examples: Path) -> None:
+    trial_id = await deployment.submit(
+        await deployment.task(examples / "hello-world"), secret_env={"API_KEY": "e", "PASSWORD": "1"}
+    )
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"], trial["attempts"]) == ("success", 1.0, 1)

@@ -4,10 +4,12 @@ import asyncio
 import os
 import socket
 import traceback
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from harbor.trial import trial as harbor_trial
 from harbor.trial.hooks import LogEntry, TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 
@@ -20,6 +22,7 @@ from oddish.engine.protocol import VERSION, Done, Failure, LogLine, Run, Stage, 
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, read_trial, shortened
 from oddish.outcome import ATTEMPT_DEADLINE
+from oddish.secrecy import SHORTEST_SECRET
 
 FLUSH_SEC = 30.0
 STAGES: dict[TrialEvent, Stage] = {
@@ -99,6 +102,7 @@ class Execution:
     async def _run_trial(self) -> None:
         refuse_reserved_variables(self._run["env"])
         os.environ.update(self._run["env"])
+        spare_short_values()
         self._trial = await Trial.create(trial_config(self._run))
         self._subscribe(self._trial)
         await self._trial.run()
@@ -154,3 +158,16 @@ class Execution:
             cancelled=cancelled,
             failure=failure,
         )
+
+
+def spare_short_values() -> None:
+    """Keep Harbor from replacing values in its files that are too short to be told from ordinary text.
+
+    A key of one letter would otherwise change every word and key of result.json.
+    """
+    scrub = harbor_trial.scrub_file_text
+
+    def scrub_long_ones(path: Path, text: str, secrets: Sequence[str]) -> str:
+        return scrub(path, text, [secret for secret in secrets if len(secret) >= SHORTEST_SECRET])
+
+    harbor_trial.scrub_file_text = scrub_long_ones

@@ -149,6 +149,8 @@ class _Creation:
     units: Sequence[Unit]
 
     async def run(self, connection: AsyncConnection, keyring: Keyring, additions: Sequence[Addition]) -> list[str]:
+        for entry in self.units:
+            entry.check_task(self.version.definition)
         memory = [entry.memory_mb(self.version.definition) for entry in self.units]
         used = sorted({addition.wanted for addition in additions})
         secret_ids = {index: await self._keep_secrets(connection, keyring, self.units[index]) for index in used}

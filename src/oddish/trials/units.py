@@ -20,6 +20,12 @@ ON_THE_WORKER = frozenset({"local", "docker"})
 """Environments that use the memory of the worker's own machine."""
 
 
+class UnfitTask(InvalidInput):
+    """A task that the chosen agent or environment can never run."""
+
+    code = "unfit_task"
+
+
 @dataclass(frozen=True)
 class TrialConfig:
     """One agent and model of a submission, and how many trials shall exist."""
@@ -48,6 +54,23 @@ class Unit:
     hidden: Mapping[str, str] = field(repr=False)
     harbor: Mapping[str, object]
     hash: bytes
+
+    def check_task(self, definition: Mapping[str, object]) -> None:
+        """Refuse what would fail the same way in every attempt. Raises ``UnfitTask``."""
+        if self.agent == "oracle" and definition.get("has_solution") is False:
+            raise UnfitTask(
+                "The agent 'oracle' runs the task's own solution, and this task has none.",
+                fix="Add solution/solve.sh, or use another agent.",
+            )
+        declared, overridden = definition.get("environment"), self.harbor.get("environment")
+        gpus = overridden.get("override_gpus") if isinstance(overridden, Mapping) else None
+        if gpus is None and isinstance(declared, Mapping):
+            gpus = declared.get("gpus")
+        if gpus and self.offer.environment == "local":
+            raise UnfitTask(
+                f"The task asks for {gpus} GPU(s), which the environment 'local' does not give.",
+                fix="Choose an environment that has them with --env.",
+            )
 
     def memory_mb(self, definition: Mapping[str, object]) -> int:
         """What a trial reserves on its worker. Raises ``TooLittleMemory`` when no worker has it."""

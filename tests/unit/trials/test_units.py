@@ -5,7 +5,7 @@ import pytest
 from oddish.errors import InvalidInput
 from oddish.trials.catalogue import Catalogue, Offer, UnknownEnvironment
 from oddish.trials.passthrough import ClosedPassthrough
-from oddish.trials.units import TrialConfig, Unit, unit
+from oddish.trials.units import TrialConfig, UnfitTask, Unit, unit
 
 AGENTS = {"nop": False, "claude-code": True}
 CATALOGUE = Catalogue(
@@ -113,3 +113,34 @@ def test_variables_for_harbor_are_ones_a_program_can_be_given(section: str) -> N
         with pytest.raises(InvalidInput, match=rf"harbor\.{section}\.env: .*'A"):
             made(TrialConfig("nop", None, 1), **{section: {"env": env}})
     assert made(TrialConfig("nop", None, 1), **{section: {"env": {"A": "x"}}})
+
+
+@pytest.mark.parametrize("value", [0, -1.5, float("inf"), "5", True])
+def test_time_limits_for_harbor_are_positive_numbers(value: object) -> None:
+    blocks: list[dict[str, object]] = [
+        {"timeout_multiplier": value},
+        {"agent": {"override_setup_timeout_sec": value}},
+        {"verifier": {"max_timeout_sec": value}},
+    ]
+    for harbor in blocks:
+        with pytest.raises(InvalidInput, match=r"harbor\..*timeout.* is .*, not a number above 0"):
+            made(TrialConfig("nop", None, 1), **harbor)
+    assert made(TrialConfig("nop", None, 1), verifier={"max_timeout_sec": 5, "override_timeout_sec": None})
+
+
+def test_what_can_never_run_is_refused() -> None:
+    made(TrialConfig("nop", None, 1)).check_task({"has_solution": False})
+    local = made(TrialConfig("nop", None, 1, environment="local"))
+    with pytest.raises(UnfitTask, match=r"1 GPU.*local"):
+        local.check_task({"environment": {"gpus": 1}})
+    made(TrialConfig("nop", None, 1)).check_task({"environment": {"gpus": 1}})
+    overridden = made(TrialConfig("nop", None, 1, environment="local"), environment={"override_gpus": 0})
+    overridden.check_task({"environment": {"gpus": 1}})
+
+
+def test_the_oracle_needs_a_solution() -> None:
+    catalogue = Catalogue([Offer("local@1", "local", {"oracle": False}, 2048)])
+    oracle = unit(TrialConfig("oracle", None, 1), catalogue, inherited_environment=None, harbor={}, local=True)
+    oracle.check_task({"has_solution": True})
+    with pytest.raises(UnfitTask, match="solution/solve.sh"):
+        oracle.check_task({"has_solution": False})
