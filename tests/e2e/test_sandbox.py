@@ -278,6 +278,29 @@ async def test_the_number_of_processes_is_bounded(start: StartSandbox) -> None:
     assert b"ork" in done.stderr
 
 
+@pytest.mark.skipif("pids" not in cgroup.controllers(), reason="control groups are not writable here")
+async def test_by_default_there_are_at_most_1024_processes(start: StartSandbox) -> None:
+    sandbox = await start()
+    (group,) = (path for path in cgroup.paths(sandbox.spec.name) if (path / "pids.max").exists())
+    assert (group / "pids.max").read_text() == "1024\n"
+
+
+@pytest.mark.skipif("cpu" not in cgroup.controllers(), reason="control groups are not writable here")
+async def test_the_rest_of_the_machine_comes_first(start: StartSandbox) -> None:
+    sandbox = await start()
+    files = [path / name for path in cgroup.paths(sandbox.spec.name) for name in ("cpu.shares", "cpu.weight")]
+    assert [file.read_text() for file in files if file.exists()] in (["102\n"], ["10\n"])
+    assert await output(sandbox, "nice") == "0\n"
+
+
+async def test_without_control_groups_the_rest_of_the_machine_comes_first(
+    start: StartSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroup, "hierarchies", lambda: ())
+    sandbox = await start()
+    assert await output(sandbox, "nice; sh -c nice") == "10\n10\n"
+
+
 @pytest.mark.skipif("memory" not in cgroup.controllers(), reason="control groups are not writable here")
 async def test_memory_is_bounded(start: StartSandbox) -> None:
     sandbox = await start(limits=Limits(memory_bytes=64 * 1024 * 1024))

@@ -13,6 +13,11 @@ from oddish.sandbox.spec import Limits
 _CONTROLLERS = ("memory", "pids", "cpu")
 PREFIX = "oddish-"
 _PERIOD_MICROSECONDS = 100_000
+_ORDINARY_SHARES = 1024
+_ORDINARY_WEIGHT = 100
+"""What the kernel gives to everything that asks for nothing, in the units of version 1 and of version 2."""
+_PER_CPU = 0.1
+"""What one CPU that a sandbox asks for weighs, in ordinary weights: a worker and a database stay responsive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +110,12 @@ def create(name: str, limits: Limits) -> None:
 def settings(version: int, limits: Limits) -> dict[str, str]:
     """Control file -> value, in the order in which the kernel accepts them."""
     result = {"pids.max": str(limits.processes)}
+    weight = min(1.0, limits.cpu_weight * _PER_CPU)
     if version == 1:
         if limits.memory_bytes is not None:
             result["memory.limit_in_bytes"] = str(limits.memory_bytes)
             result["memory.memsw.limit_in_bytes"] = str(limits.memory_bytes)
-        if limits.cpu_weight is not None:
-            result["cpu.shares"] = str(max(2, round(limits.cpu_weight * 1024)))
+        result["cpu.shares"] = str(max(2, round(weight * _ORDINARY_SHARES)))
         if limits.cpu_quota is not None:
             result["cpu.cfs_period_us"] = str(_PERIOD_MICROSECONDS)
             result["cpu.cfs_quota_us"] = str(max(1000, round(limits.cpu_quota * _PERIOD_MICROSECONDS)))
@@ -118,8 +123,7 @@ def settings(version: int, limits: Limits) -> dict[str, str]:
     if limits.memory_bytes is not None:
         result["memory.max"] = str(limits.memory_bytes)
         result["memory.swap.max"] = "0"
-    if limits.cpu_weight is not None:
-        result["cpu.weight"] = str(min(10_000, max(1, round(limits.cpu_weight * 100))))
+    result["cpu.weight"] = str(max(1, round(weight * _ORDINARY_WEIGHT)))
     if limits.cpu_quota is not None:
         result["cpu.max"] = f"{max(1000, round(limits.cpu_quota * _PERIOD_MICROSECONDS))} {_PERIOD_MICROSECONDS}"
     return result

@@ -155,7 +155,7 @@ class _Supervisor:
             return
         os.write(scoped, b"1" if restricted else b"0")
         os.close(scoped)
-        _Gate(door, may_set_groups=not order["user_namespace"]).serve()
+        _Gate(door, may_set_groups=not order["user_namespace"], niceness=order["niceness"]).serve()
 
     def watch(self) -> None:
         """Return when the lifeline closes or either process ends."""
@@ -183,9 +183,10 @@ class _Supervisor:
 
 
 class _Gate:
-    def __init__(self, door: socket.socket, *, may_set_groups: bool) -> None:
+    def __init__(self, door: socket.socket, *, may_set_groups: bool, niceness: int) -> None:
         self.door = door
         self.may_set_groups = may_set_groups
+        self.niceness = niceness
         self.commands: dict[int, tuple[int, int, int]] = {}
         """Request id -> (process id out here, process id in there, pidfd)."""
         self.poll = select.poll()
@@ -253,6 +254,7 @@ class _Gate:
                 os.dup2(descriptor, target)
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.umask(0o022)
+            os.nice(self.niceness)
             os.chdir(request["cwd"])
             if self.may_set_groups:
                 os.setgroups(request["groups"])

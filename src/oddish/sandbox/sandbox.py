@@ -23,6 +23,8 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
 _CHUNK = 64 * 1024
 _END_SECONDS = 10.0
+_NICENESS = 10
+"""Of commands where no control group makes the rest of the machine come first."""
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 type OutputLine = Callable[[str, Stream], Awaitable[None]]
@@ -118,6 +120,7 @@ class Sandbox:
             "user_namespace": not host.privileged(),
             "network_namespace": not self.spec.network,
             "capabilities": privileges.mask(),
+            "niceness": 0 if "cpu" in cgroup.controllers() else _NICENESS,
         }
         await self._tell(order)
         report = await self._report()

@@ -21,9 +21,10 @@ class Limits:
     """Bounds of one sandbox, applied where control groups are writable."""
 
     memory_bytes: int | None = None
-    processes: int = 4096
-    cpu_weight: float | None = None
-    """CPUs as a share under contention."""
+    processes: int = 1024
+    """Processes and threads."""
+    cpu_weight: float = 1.0
+    """CPUs as a share under contention with other sandboxes; all else on the machine comes first."""
     cpu_quota: float | None = None
     """CPUs as a ceiling."""
 

@@ -20,6 +20,8 @@ class Order(TypedDict):
     user_namespace: bool
     network_namespace: bool
     capabilities: int
+    niceness: int
+    """Of every command."""
 
 
 class Report(TypedDict, total=False):

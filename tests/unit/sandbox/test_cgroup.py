@@ -1,5 +1,7 @@
 """Control groups: where this process is, and what limits are written as."""
 
+import pytest
+
 from oddish.sandbox.cgroup import parse_membership, settings
 from oddish.sandbox.spec import Limits
 
@@ -18,7 +20,7 @@ def test_version_1_sets_memory_before_memory_with_swap() -> None:
         ("pids.max", "10"),
         ("memory.limit_in_bytes", "1024"),
         ("memory.memsw.limit_in_bytes", "1024"),
-        ("cpu.shares", "2048"),
+        ("cpu.shares", "205"),
         ("cpu.cfs_period_us", "100000"),
         ("cpu.cfs_quota_us", "50000"),
     ]
@@ -29,10 +31,17 @@ def test_version_2() -> None:
         "pids.max": "10",
         "memory.max": "1024",
         "memory.swap.max": "0",
-        "cpu.weight": "200",
+        "cpu.weight": "20",
         "cpu.max": "50000 100000",
     }
 
 
-def test_what_is_not_asked_for_is_not_bounded() -> None:
-    assert settings(1, Limits()) == settings(2, Limits()) == {"pids.max": "4096"}
+def test_by_default_processes_are_bounded_and_the_rest_of_the_machine_comes_first() -> None:
+    assert settings(1, Limits()) == {"pids.max": "1024", "cpu.shares": "102"}
+    assert settings(2, Limits()) == {"pids.max": "1024", "cpu.weight": "10"}
+
+
+@pytest.mark.parametrize(("cpus", "shares", "weight"), [(0.01, "2", "1"), (4, "410", "40"), (64, "1024", "100")])
+def test_no_sandbox_weighs_more_than_an_ordinary_group(cpus: float, shares: str, weight: str) -> None:
+    assert settings(1, Limits(cpu_weight=cpus))["cpu.shares"] == shares
+    assert settings(2, Limits(cpu_weight=cpus))["cpu.weight"] == weight

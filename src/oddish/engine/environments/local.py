@@ -125,7 +125,7 @@ class LocalEnvironment(BaseEnvironment):
             network=not self._network_disabled,
             limits=Limits(
                 memory_bytes=memory * _MEBIBYTE if memory else None,
-                cpu_weight=self._resource_request_value("cpu", auto_mode=ResourceMode.REQUEST),
+                cpu_weight=self._resource_request_value("cpu", auto_mode=ResourceMode.REQUEST) or 1.0,
                 cpu_quota=self._resource_limit_value("cpu", auto_mode=ResourceMode.REQUEST),
             ),
         )
