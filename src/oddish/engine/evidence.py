@@ -1,0 +1,140 @@
+"""What a verifier left besides the reward: the metrics and the test report of a finished trial. No Harbor here.
+
+Written next to untrusted code, so nothing found here raises: what is not as agreed is as good as absent.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oddish.engine.results import read_json
+from oddish.engine.trajectory import TrajectoryMetrics, trajectory_metrics
+
+METRICS_LIMIT = 64 * 1024
+METRICS_DEPTH = 64
+"""Objects and lists within each other, at most."""
+CTRF_LIMIT = 8 * 1024 * 1024
+COUNT_LIMIT = 2**31 - 1
+TOOL_LENGTH = 200
+RESERVED = "_verifier"
+"""The key of a trial's result that holds the test report's summary, whatever a task writes there."""
+STATUSES = ("passed", "failed", "skipped", "pending", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEvidence:
+    """What a trial directory holds besides Harbor's own record."""
+
+    metrics: Mapping[str, Any] | None = None
+    tests: Mapping[str, Any] | None = None
+    """As ``ctrf_summary`` gives it."""
+    trajectory: TrajectoryMetrics | None = None
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The ``result`` of the trial: its metrics, with the summary of its tests under the reserved key."""
+        if self.metrics is None and self.tests is None:
+            return None
+        own = {name: value for name, value in (self.metrics or {}).items() if name != RESERVED}
+        return own if self.tests is None else own | {RESERVED: dict(self.tests)}
+
+
+def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
+    """The evidence in a trial directory, whatever state it is in. ``steps`` names those of a multi-step trial."""
+    return TrialEvidence(
+        metrics=metrics(directory, steps),
+        tests=ctrf_summary(directory, steps),
+        trajectory=trajectory_metrics(directory, steps),
+    )
+
+
+def metrics(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:
+    """The object in ``verifier/metrics.json``, of the last step if there are steps.
+
+    None unless it is a JSON object of at most ``METRICS_LIMIT`` bytes and ``METRICS_DEPTH`` levels with numbers that a
+    float can hold.
+    """
+    document = _read(directory, _report_path("metrics.json", steps), METRICS_LIMIT)
+    return document if isinstance(document, dict) and _is_sound(document, METRICS_DEPTH) else None
+
+
+def ctrf_summary(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:
+    """The counts of the CTRF report in ``verifier/ctrf.json``, of the last step if there are steps.
+
+    ``{format, tests, passed, failed, skipped, pending, other, report_path, tool}``. The counts are those of the
+    report's summary; without a summary, or for what it lacks, those of the listed tests. None for a file of more than
+    ``CTRF_LIMIT`` bytes and for one that states no number of tests.
+    """
+    path = _report_path("ctrf.json", steps)
+    results = _member(_read(directory, path, CTRF_LIMIT), "results")
+    summary, listed = _member(results, "summary"), _member(results, "tests")
+    counted = _counted(listed) if isinstance(listed, list) else {}
+    counts = {name: _count(_member(summary, name), counted.get(name)) for name in ("tests", *STATUSES)}
+    if counts["tests"] is None:
+        return None
+    tool = _member(_member(results, "tool"), "name")
+    return {
+        "format": "ctrf",
+        **{name: count or 0 for name, count in counts.items()},
+        "report_path": path,
+        "tool": tool[:TOOL_LENGTH] if isinstance(tool, str) else None,
+    }
+
+
+def with_texts[T](document: T, change: Callable[[str], str]) -> T:
+    """``document``, plain JSON, with every string changed, keys included."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, dict):
+            return {change(name): changed(item) for name, item in value.items()}
+        return [changed(item) for item in value] if isinstance(value, list | tuple) else value
+
+    result: T = changed(document)
+    return result
+
+
+def _report_path(name: str, steps: Sequence[str]) -> str:
+    return f"steps/{steps[-1]}/verifier/{name}" if steps else f"verifier/{name}"
+
+
+def _read(directory: Path, relative: str, limit: int) -> Any:
+    try:
+        return read_json(directory, relative, limit)[0]
+    except UnicodeEncodeError:
+        return None
+
+
+def _is_sound(value: object, depth: int) -> bool:
+    if isinstance(value, int | float):
+        return _is_finite(value)
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return depth > 0 and all(_is_sound(item, depth - 1) for item in inner)
+    return True
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def _member(document: object, name: str) -> Any:
+    return document.get(name) if isinstance(document, dict) else None
+
+
+def _count(value: object, otherwise: int | None) -> int | None:
+    return value if type(value) is int and 0 <= value <= COUNT_LIMIT else otherwise
+
+
+def _counted(listed: Sequence[object]) -> dict[str, int]:
+    counts = dict.fromkeys(("tests", *STATUSES), 0) | {"tests": len(listed)}
+    for test in listed:
+        status = _member(test, "status")
+        counts[status if isinstance(status, str) and status in STATUSES else "other"] += 1
+    return counts

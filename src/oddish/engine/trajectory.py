@@ -1,0 +1,143 @@
+"""Figures from the trajectories of a finished trial: ATIF, any version 1, read leniently. No Harbor here.
+
+Written next to untrusted code, so nothing found here raises: what is not as agreed does not count.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from oddish.engine.results import read_json
+
+TRAJECTORY_LIMIT = 32 * 1024 * 1024
+MAX_PARTS = 16
+"""Files of one trajectory that continue each other."""
+MAX_NAMES = 200
+"""Distinct names of tools, and of models, that are kept."""
+NAME_LENGTH = 200
+SOURCES = ("system", "user", "agent")
+OTHER = "other"
+
+_VERSION = re.compile(r"ATIF-v1\.\d{1,3}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryMetrics:
+    """What the main agent did; the inner steps of sub-agents and steps copied from earlier context do not count."""
+
+    steps: int
+    steps_by_source: Mapping[str, int]
+    """For ``system``, ``user``, ``agent`` and, if there are any of another source, ``other``."""
+    tool_calls: int
+    tool_calls_by_name: Mapping[str, int]
+    """The most used first; calls of a nameless tool and of tools beyond ``MAX_NAMES`` are in the total only."""
+    duration_sec: float | None
+    """From the first to the last timestamp; for a multi-step trial the sum over its steps."""
+    models: tuple[str, ...]
+    """The names of the models that answered, in the order of their first use, at most ``MAX_NAMES``."""
+
+
+def trajectory_metrics(directory: Path, steps: Sequence[str] = ()) -> TrajectoryMetrics | None:
+    """The figures of ``agent/trajectory.json``, or of those of all ``steps``; None when there is no such trajectory."""
+    folders = [f"steps/{name}/agent" for name in dict.fromkeys(steps)] or ["agent"]
+    tally = _Tally()
+    for folder in folders:
+        tally.add(_parts(directory, folder))
+    return tally.metrics() if tally.trajectories else None
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.trajectories = 0
+        self._sources: Counter[str] = Counter()
+        self._calls = 0
+        self._tools: Counter[str] = Counter()
+        self._models: dict[str, None] = {}
+        self._durations: list[float] = []
+
+    def add(self, parts: Iterator[dict[str, Any]]) -> None:
+        """One trajectory, from the documents that continue each other."""
+        moments: list[float] = []
+        for part in parts:
+            self.trajectories += 1
+            default = _name(_dict(part.get("agent")).get("model_name"))
+            own = [step for step in _dicts(part.get("steps")) if step.get("is_copied_context") is not True]
+            answered = [step for step in own if step.get("source") == "agent"]
+            for step in own:
+                source = step.get("source")
+                self._sources[source if isinstance(source, str) and source in SOURCES else OTHER] += 1
+                moments += _moment(step.get("timestamp"))
+            for step in answered:
+                self._count_calls(step)
+                self._use(_name(step.get("model_name")) or default)
+        if moments:
+            self._durations.append(max(moments) - min(moments))
+
+    def _count_calls(self, step: Mapping[str, Any]) -> None:
+        for call in _dicts(step.get("tool_calls")):
+            self._calls += 1
+            name = _name(call.get("function_name"))
+            if name is not None and (name in self._tools or len(self._tools) < MAX_NAMES):
+                self._tools[name] += 1
+
+    def _use(self, model: str | None) -> None:
+        if model is not None and len(self._models) < MAX_NAMES:
+            self._models[model] = None
+
+    def metrics(self) -> TrajectoryMetrics:
+        other = {OTHER: self._sources[OTHER]} if self._sources[OTHER] else {}
+        return TrajectoryMetrics(
+            steps=self._sources.total(),
+            steps_by_source={source: self._sources[source] for source in SOURCES} | other,
+            tool_calls=self._calls,
+            tool_calls_by_name=dict(self._tools.most_common()),
+            duration_sec=round(sum(self._durations), 6) if self._durations else None,
+            models=tuple(self._models),
+        )
+
+
+def _parts(directory: Path, folder: str) -> Iterator[dict[str, Any]]:
+    """The trajectory in a folder and what it says continues it there."""
+    name, seen = "trajectory.json", set[str]()
+    while name not in seen and len(seen) < MAX_PARTS:
+        seen.add(name)
+        try:
+            document = _dict(read_json(directory, f"{folder}/{name}", TRAJECTORY_LIMIT)[0])
+        except UnicodeEncodeError:
+            return
+        version = document.get("schema_version")
+        if not (isinstance(version, str) and _VERSION.fullmatch(version) and isinstance(document.get("steps"), list)):
+            return
+        yield document
+        following = document.get("continued_trajectory_ref")
+        if not isinstance(following, str) or "/" in following:
+            return
+        name = following
+
+
+def _moment(timestamp: object) -> list[float]:
+    """A timestamp as seconds, if it is one; without a zone it is taken as UTC."""
+    if not isinstance(timestamp, str):
+        return []
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return []
+    return [((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH).total_seconds()]
+
+
+def _name(value: object) -> str | None:
+    return value[:NAME_LENGTH] if isinstance(value, str) and value else None
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
