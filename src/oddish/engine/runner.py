@@ -12,6 +12,7 @@ from typing import cast
 from harbor.trial import trial as harbor_trial
 from harbor.trial.hooks import LogEntry, TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
+from harbor.utils.redaction import scrub_file_text
 
 from oddish.engine import process
 from oddish.engine.config import refuse_reserved_variables, trial_config
@@ -165,9 +166,7 @@ def spare_short_values() -> None:
 
     A key of one letter would otherwise change every word and key of result.json.
     """
-    scrub = harbor_trial.scrub_file_text
-
     def scrub_long_ones(path: Path, text: str, secrets: Sequence[str]) -> str:
-        return scrub(path, text, [secret for secret in secrets if len(secret) >= SHORTEST_SECRET])
+        return scrub_file_text(path, text, [secret for secret in secrets if len(secret) >= SHORTEST_SECRET])
 
-    harbor_trial.scrub_file_text = scrub_long_ones
+    vars(harbor_trial)[scrub_file_text.__name__] = scrub_long_ones

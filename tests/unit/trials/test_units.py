@@ -142,5 +142,5 @@ def test_the_oracle_needs_a_solution() -> None:
     catalogue = Catalogue([Offer("local@1", "local", {"oracle": False}, 2048)])
     oracle = unit(TrialConfig("oracle", None, 1), catalogue, inherited_environment=None, harbor={}, local=True)
     oracle.check_task({"has_solution": True})
-    with pytest.raises(UnfitTask, match="solution/solve.sh"):
+    with pytest.raises(UnfitTask, match=r"has none\."):
         oracle.check_task({"has_solution": False})
