@@ -38,6 +38,19 @@ async def test_nothing_done_scores_nothing(deployment: Deployment, examples: Pat
     assert (trial["status"], trial["reward"]) == ("success", 0.0)
 
 
+async def test_metrics_and_test_counts_are_recorded(deployment: Deployment, examples: Path) -> None:
+    trial_id = await deployment.submit(await deployment.task(examples / "csv-report"))
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"], trial["total_steps"]) == ("success", 1.0, None)
+    assert trial["result"]["checks_passed"] == trial["result"]["checks_total"] == 6
+    tests = trial["result"]["_verifier"]
+    assert (tests["tests"], tests["passed"], tests["failed"], tests["tool"]) == (6, 6, 0, "test.sh")
+    [attempt] = await deployment.attempts(trial_id)
+    manifest = await read_manifest(deployment.store, attempt["artifact_prefix"])
+    assert tests["report_path"] in {file.path for file in manifest.files}
+
+
 async def test_many_trials_share_one_unpacked_task(deployment: Deployment, examples: Path) -> None:
     task_id = await deployment.task(examples / "hello-world")
     wanted = [await deployment.submit(task_id, index=index) for index in range(6)]
@@ -125,6 +138,21 @@ async def test_characters_that_cannot_be_stored_do_not_cost_the_result(
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["reward"], trial["attempts"]) == ("success", 1.0, 1)
     assert trial["rewards"] == {"reward": 1.0, "a\ufffdb": 2.0}
+
+
+async def test_a_secret_escaped_into_the_metrics_is_not_recorded(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task(
+        "escaping",
+        solve="true",
+        test=r"""printf '{"correct\u002dhorse": "\u0063orrect-horse", "n\u0000": 1}' > /logs/verifier/metrics.json
+echo 1 > /logs/verifier/reward.txt""",
+    )
+    trial_id = await deployment.submit(await deployment.task(task), secret_env={"SERVICE_TOKEN": "correct-horse"})
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert trial["result"] == {"[REDACTED]": "[REDACTED]", "n\ufffd": 1}
 
 
 async def test_a_job_that_nobody_runs_is_run_again(

@@ -33,11 +33,14 @@ class Report:
     facts: Mapping[str, object] = field(default_factory=dict)
     """Everything read from the trial directory, as JSON."""
     rewards: Mapping[str, float] | None = None
+    result: Mapping[str, object] | None = None
+    """The task's metrics and, under ``_verifier``, the counts of its test report."""
     phase_timing: Mapping[str, object] | None = None
     input_tokens: int | None = None
     cache_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    total_steps: int | None = None
     has_trajectory: bool = False
     artifact_prefix: str | None = None
     artifact_files: int = 0
@@ -103,11 +106,13 @@ def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, obj
         "decided_by_epoch": claim.epoch,
         "reward": outcome.reward,
         "rewards": dict(report.rewards) if report.rewards else None,
+        "result": None if report.result is None else dict(report.result),
         "reasons": list(outcome.reasons),
         "input_tokens": report.input_tokens,
         "cache_tokens": report.cache_tokens,
         "output_tokens": report.output_tokens,
         "cost_usd": report.cost_usd,
+        "total_steps": report.total_steps,
         "cost_is_estimated": None if report.cost_usd is None else False,
         "phase_timing": dict(report.phase_timing) if report.phase_timing else None,
         "has_trajectory": report.has_trajectory,

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
+from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
 from oddish.engine.protocol import VERSION, Done, Failure, Run
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
@@ -181,7 +182,9 @@ class Execution:
         outcome = judge(judged)
         redactor = Redactor(secret_values(spec.env) | {spec.env[name] for name in spec.secret_names} if spec else ())
         manifest = await self._keep(ended.trial_dir, redactor)
-        report = _report(facts, judged, redactor, manifest, self._prefix)
+        steps = [step.name for step in facts.steps] if facts else []
+        evidence = await asyncio.to_thread(read_evidence, ended.trial_dir, steps) if ended.trial_dir else None
+        report = _report(facts, evidence or TrialEvidence(), judged, redactor, manifest, self._prefix)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
@@ -211,7 +214,12 @@ class Execution:
 
 
 def _report(
-    facts: TrialFacts | None, judged: AttemptFacts, redactor: Redactor, manifest: Manifest | None, prefix: str
+    facts: TrialFacts | None,
+    evidence: TrialEvidence,
+    judged: AttemptFacts,
+    redactor: Redactor,
+    manifest: Manifest | None,
+    prefix: str,
 ) -> Report:
     deciding = judged.exceptions[0] if judged.exceptions else None
     failure = None
@@ -219,15 +227,18 @@ def _report(
         failure = storable(asdict(deciding) | {"message": redactor.text(deciding.message)[:MESSAGE_LIMIT]})
     usage = facts.usage if facts else Usage()
     timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
+    trajectory = {"trajectory": asdict(evidence.trajectory)} if evidence.trajectory else {}
     return Report(
         failure=failure,
-        facts=_plain(facts, redactor) if facts else {},
+        facts=(_plain(facts, redactor) if facts else {}) | storable(with_texts(trajectory, redactor.text)),
         rewards=storable(judged.rewards),
+        result=storable(with_texts(evidence.result, redactor.text)),
         phase_timing=timing or None,
         input_tokens=usage.input_tokens,
         cache_tokens=usage.cache_tokens,
         output_tokens=usage.output_tokens,
         cost_usd=usage.cost_usd,
+        total_steps=evidence.trajectory.steps if evidence.trajectory else None,
         has_trajectory=facts.has_trajectory if facts else False,
         artifact_prefix=prefix if manifest else None,
         artifact_files=len(manifest.files) if manifest else 0,
