@@ -9,6 +9,7 @@ from oddish.errors import InvalidInput, InvalidTask, OddishError
 from oddish.tasks.definition import load_task
 from oddish.tasks.discovery import discover
 from oddish.tasks.package import publish_set
+from oddish.tasks.timeouts import check_timeouts
 
 
 def select_tasks(
@@ -42,11 +43,13 @@ def _check(tasks: Sequence[Path]) -> None:
     directories: dict[str, Path] = {}
     for task in tasks:
         try:
-            name = load_task(task).name
+            definition = load_task(task)
+            check_timeouts(definition.timeouts)
             publish_set(task)
         except OddishError as error:
             refusals.append((_name(task), error))
             continue
+        name = definition.name
         if name in directories:
             raise InvalidInput(
                 f"{directories[name]} and {task} are both task {name}: versions of one task, not two tasks.",

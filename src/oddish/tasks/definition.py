@@ -14,6 +14,7 @@ from oddish.errors import InvalidInput, InvalidTask
 from oddish.tasks.config import check_config
 from oddish.tasks.fields import FieldError
 from oddish.tasks.structure import CONFIG_FILE, check_structure
+from oddish.tasks.timeouts import Timeout, timeouts
 from oddish.tasks.variables import Variable, variables
 
 MAX_NAME_LENGTH = 255
@@ -69,6 +70,8 @@ class TaskDefinition:
     verifier_timeout_sec: float
     has_solution: bool
     variables: tuple[Variable, ...]
+    timeouts: tuple[Timeout, ...]
+    """As they are set: Harbor accepts ones that no trial could be run with (see ``check_timeouts``)."""
 
 
 def task_name(raw: str) -> str:
@@ -147,6 +150,7 @@ def _definition(root: Path, config: dict[str, Any]) -> TaskDefinition:
         verifier_timeout_sec=verifier.get("timeout_sec", 600.0),
         has_solution=_has_solution(root, config),
         variables=variables(config),
+        timeouts=timeouts(config),
     )
 
 

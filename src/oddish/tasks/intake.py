@@ -12,6 +12,7 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits, unpack
 from oddish.tasks.definition import TaskDefinition, load_task
 from oddish.tasks.package import HASH_PREFIX, content_hash, publish_set
+from oddish.tasks.timeouts import check_timeouts
 
 
 class ContentMismatch(InvalidTask):
@@ -57,6 +58,7 @@ def _read(archive: Path, directory: Path, limits: ArchiveLimits) -> Content:
     try:
         summary = unpack(archive, directory, limits)
         definition = load_task(directory)
+        check_timeouts(definition.timeouts)
         digest = content_hash(publish_set(directory))
         return Content(content_hash=digest, archive_bytes=summary.archive_bytes, definition=_description(definition))
     except InvalidTask as error:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from oddish.errors import InvalidInput
 from oddish.tasks.characters import variable_flaw
+from oddish.tasks.timeouts import is_time_limit
 from oddish.trials.confidential import refuse_plain_secrets
 
 type Members = frozenset[str]
@@ -54,6 +55,7 @@ LOCAL_SECTIONS: Mapping[str, Members] = {
     "environment": frozenset({"mounts", "extra_docker_compose", "env"}),
     "verifier": frozenset({"import_path", "kwargs", "env"}),
 }
+TIME_LIMITS = ("timeout_sec", "timeout_multiplier")
 REACHING_OUT = ("mount", "compose", "import", "volume", "privileged")
 
 
@@ -66,6 +68,7 @@ class ClosedPassthrough(InvalidInput):
 def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
     """Raises ``ClosedPassthrough`` naming the member, and ``PlainSecret`` for credentials among them."""
     _check("harbor", block, TRIAL | SECTIONS.keys(), LOCAL_TRIAL, local=local)
+    _check_timeouts("harbor", block)
     for name, members in SECTIONS.items():
         section = block.get(name)
         if section is None:
@@ -73,6 +76,7 @@ def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
         if not isinstance(section, Mapping):
             raise InvalidInput(f"harbor.{name} is not an object.")
         _check(f"harbor.{name}", section, members, LOCAL_SECTIONS[name], local=local)
+        _check_timeouts(f"harbor.{name}", section)
         _check_variables(f"harbor.{name}.env", section.get("env"))
         kwargs = section.get("kwargs")
         if isinstance(kwargs, Mapping) and not local:
@@ -94,6 +98,14 @@ def _check(where: str, block: Mapping[str, object], always: Members, in_local: M
         if name in in_local:
             raise _closed(f"{where}.{name}")
         raise InvalidInput(f"{where}.{name} is not supported.", fix=f"Supported: {', '.join(sorted(always))}.")
+
+
+def _check_timeouts(where: str, block: Mapping[str, object]) -> None:
+    for name, value in block.items():
+        if value is None or not name.endswith(TIME_LIMITS):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not is_time_limit(value):
+            raise InvalidInput(f"{where}.{name} is {value!r}, not a number above 0.", fix="Correct it or leave it out.")
 
 
 def _check_variables(where: str, env: object) -> None:

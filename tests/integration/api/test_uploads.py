@@ -200,6 +200,15 @@ def test_hostile_archives_are_refused_and_deleted(server: Server, client: httpx2
     assert server.sql("SELECT count(*) FROM uploads WHERE completed_at IS NOT NULL OR client_hash <> ''") == [(0,)]
 
 
+@pytest.mark.parametrize("value", ["0", "-5", "nan", "inf"])
+def test_a_time_limit_that_is_none_is_named(client: httpx2.Client, new_task: NewTask, value: str) -> None:
+    folder = new_task(config=f"[verifier]\ntimeout_sec = {value}\n")
+    problem = send(client, folder.archive, folder.content_hash).json()
+    assert problem["code"] == "invalid_task"
+    assert f"verifier.timeout_sec is {value};" in problem["detail"]
+    assert problem["fix"]
+
+
 def test_the_signed_url_grants_one_upload_of_limited_size(
     server: Server, client: httpx2.Client, new_task: NewTask
 ) -> None:

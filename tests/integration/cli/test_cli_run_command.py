@@ -276,6 +276,7 @@ def test_the_same_path_twice_is_no_contradiction(server: Any, invoke: Any, make_
         ({"task.toml": None}, ["holds no task", "task.toml"]),
         ({"task.toml": "[agent\n"}, ["Task greet", "task.toml", "line 1"]),
         ({"task.toml": "[agent]\ntimeout_sec = 'soon'\n"}, ["Task greet", "timeout_sec"]),
+        ({"task.toml": "[verifier]\ntimeout_sec = -5\n"}, ["Task greet", "verifier.timeout_sec is -5", "positive"]),
         ({"instruction.md": None}, ["Task greet", "instruction.md"]),
         ({"tests/test.sh": None}, ["Task greet", "test"]),
         ({"environment/Dockerfile": None}, ["Task greet", "environment"]),
