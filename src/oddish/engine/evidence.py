@@ -102,10 +102,7 @@ def _report_path(name: str, steps: Sequence[str]) -> str:
 
 
 def _read(directory: Path, relative: str, limit: int) -> Any:
-    try:
-        return read_json(directory, relative, limit)[0]
-    except UnicodeEncodeError:
-        return None
+    return read_json(directory, relative, limit)[0]
 
 
 def _is_sound(value: object, depth: int) -> bool:

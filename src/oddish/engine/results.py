@@ -245,7 +245,7 @@ def read_json(directory: Path, relative: str, limit: int) -> tuple[Any, Problem 
 def open_below(directory: Path, relative: str) -> int:
     """A descriptor of a regular file below ``directory`` that is reached without any symbolic link. Raises OSError."""
     *folders, name = relative.split("/")
-    if not all(part and part not in {".", ".."} and "\0" not in part for part in (*folders, name)):
+    if not relative.isprintable() or not all(part not in {"", ".", ".."} for part in (*folders, name)):
         raise FileNotFoundError(relative)
     at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

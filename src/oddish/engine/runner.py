@@ -166,6 +166,7 @@ def spare_short_values() -> None:
 
     A key of one letter would otherwise change every word and key of result.json.
     """
+
     def scrub_long_ones(path: Path, text: str, secrets: Sequence[str]) -> str:
         return scrub_file_text(path, text, [secret for secret in secrets if len(secret) >= SHORTEST_SECRET])
 

@@ -106,10 +106,7 @@ def _parts(directory: Path, folder: str) -> Iterator[dict[str, Any]]:
     name, seen = "trajectory.json", set[str]()
     while name not in seen and len(seen) < MAX_PARTS:
         seen.add(name)
-        try:
-            document = _dict(read_json(directory, f"{folder}/{name}", TRAJECTORY_LIMIT)[0])
-        except UnicodeEncodeError:
-            return
+        document = _dict(read_json(directory, f"{folder}/{name}", TRAJECTORY_LIMIT)[0])
         version = document.get("schema_version")
         if not (isinstance(version, str) and _VERSION.fullmatch(version) and isinstance(document.get("steps"), list)):
             return

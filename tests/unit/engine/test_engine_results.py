@@ -195,3 +195,12 @@ def test_long_messages_keep_both_ends() -> None:
     assert text.startswith("a")
     assert text.endswith("b")
     assert shortened("short") == "short"
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b", "..", "", "a/../b"])
+def test_a_step_whose_name_is_no_file_name_has_no_trajectory(tmp_path: Path, name: str) -> None:
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "result.json").write_text(json.dumps({"step_results": [{"step_name": name}]}))
+    facts = read_trial(tmp_path)
+    assert [step.name for step in facts.steps] == [name]
+    assert not facts.has_trajectory
