@@ -28,7 +28,12 @@ def one_line(value: object, limit: int = 200) -> str:
 
 
 def number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
+    """At most three decimals; three digits and an exponent where that would show nothing, or a page of them."""
+    if value is None:
+        return "–"
+    if value == 0 or 0.001 <= abs(value) < 1_000_000:
+        return f"{abs(value) if value == 0 else value:.3f}".rstrip("0").rstrip(".")
+    return f"{value:.3g}"
 
 
 def plural(count: int, noun: str) -> str:

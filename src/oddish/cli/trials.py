@@ -1,5 +1,6 @@
 """What a trial's state means in words, and the table of a run's results."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -107,7 +108,8 @@ class Row:
 
     @property
     def mean(self) -> float | None:
-        return sum(self.rewards) / len(self.rewards) if self.rewards else None
+        count = len(self.rewards)
+        return math.fsum(reward / count for reward in self.rewards) if count else None
 
     @property
     def passed(self) -> int:

@@ -29,7 +29,25 @@ def test_one_line_folds_and_cuts() -> None:
     assert one_line("abcdef", 4) == "abc…"
 
 
-@pytest.mark.parametrize(("value", "expected"), [(None, "–"), (1.0, "1"), (0.0, "0"), (0.75, "0.75"), (1 / 3, "0.333")])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "–"),
+        (1.0, "1"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (0.75, "0.75"),
+        (-0.75, "-0.75"),
+        (1 / 3, "0.333"),
+        (0.001, "0.001"),
+        (123456.789, "123456.789"),
+        (1e308, "1e+308"),
+        (-1.23456e100, "-1.23e+100"),
+        (2_500_000, "2.5e+06"),
+        (0.00045, "0.00045"),
+        (-1e-9, "-1e-09"),
+    ],
+)
 def test_numbers(value: float | None, expected: str) -> None:
     assert number(value) == expected
 

@@ -72,3 +72,10 @@ def test_results_are_grouped_and_counted() -> None:
     assert [each["id"][-2:] for each in codex.trials] == ["-1", "-2", "10"]
     assert (codex.rewards, codex.mean, codex.passed) == ([0.5, 1.0], 0.75, 1)
     assert (nop.mean, nop.passed) == (0.0, 0)
+
+
+def test_the_mean_of_huge_rewards_is_one_of_them() -> None:
+    (row,) = rows([], [trial(index, status="success", reward=1.5e308) for index in range(3)])
+    assert row.mean == pytest.approx(1.5e308)
+    (row,) = rows([], [trial(index, status="success", reward=1.0) for index in range(10)])
+    assert row.mean == 1.0
