@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from oddish.errors import InvalidInput, Unavailable
 from oddish.sandbox import cgroup, host, users
 from oddish.sandbox.sandbox import CommandFailed, Sandbox
-from oddish.sandbox.spec import Bind, Limits, User
+from oddish.sandbox.spec import Bind, Command, Limits, User
 from oddish.sandbox.support import support
 from oddish.sandbox.sweep import sweep
 from support.engine_kit import until
@@ -24,6 +25,18 @@ from support.sandbox_kit import NOTHING, StartSandbox, exists, output, shell, sp
 
 pytestmark = pytest.mark.anyio
 root_only = pytest.mark.skipif(not host.privileged(), reason="the system is read-only without privileges")
+
+
+_FILL = """exec python3 -c '
+import os, time
+while True:
+    try:
+        if not os.fork():
+            time.sleep(600)
+    except BlockingIOError:
+        time.sleep(0.001)
+'"""
+"""Takes every process that there may be, again and again."""
 
 
 @pytest.fixture
@@ -138,6 +151,54 @@ async def test_a_missing_program_or_directory_is_named(start: StartSandbox) -> N
     sandbox = await start()
     with pytest.raises(CommandFailed, match="No such file or directory"):
         await sandbox.run(shell("true", cwd="/nowhere"))
+
+
+async def test_a_command_that_nothing_could_start_is_refused_by_name(start: StartSandbox) -> None:
+    sandbox = await start()
+    for name, value in {"A=B": "x", "A\0": "x", "": "x", "A": "x\0", "B": "\ud800"}.items():
+        with pytest.raises(CommandFailed, match=re.escape(repr(name))) as refusal:
+            await sandbox.run(shell("true", env={name: value}))
+        assert refusal.value.malformed
+    with pytest.raises(CommandFailed, match="Argument list too long") as refusal:
+        await sandbox.run(shell("true " + "x" * 200_000))
+    assert refusal.value.malformed
+    assert await output(sandbox, "echo alive") == "alive\n"
+
+
+async def test_what_the_keeper_cannot_pass_on_is_a_failure_and_no_exit_code(start: StartSandbox) -> None:
+    sandbox = await start()
+
+    class Unchecked(Command):
+        def flaw(self) -> None:
+            return None
+
+    for command in (
+        Unchecked(("/bin/true",), {"A=B": "x"}),
+        Unchecked(("/bin/true",), {"A": "x\0"}),
+        Unchecked(("/bin/true",), {}, user=User(2**40)),
+        Unchecked((), {}),
+    ):
+        with pytest.raises(CommandFailed, match="Invalid argument"):
+            await sandbox.run(command)
+    assert await output(sandbox, "echo alive") == "alive\n"
+
+
+async def _run_until_refused(sandbox: Sandbox) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            await sandbox.run(shell("true"))
+
+
+@pytest.mark.skipif("pids" not in cgroup.controllers(), reason="control groups are not writable here")
+async def test_a_sandbox_full_of_processes_lives_on(start: StartSandbox) -> None:
+    sandbox = await start(limits=Limits(processes=20))
+    filling = asyncio.create_task(sandbox.run(shell(_FILL)))
+    with pytest.raises(CommandFailed) as refusal:
+        await _run_until_refused(sandbox)
+    assert refusal.value.exhausted
+    filling.cancel()
+    await asyncio.wait([filling])
+    assert await output(sandbox, "echo alive") == "alive\n"
 
 
 async def test_variables_never_appear_in_an_argument_list(start: StartSandbox) -> None:

@@ -230,7 +230,13 @@ class _Gate:
 
     def _start(self, request: "Request", descriptors: list[int]) -> None:
         report, report_write = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(report)
+            os.close(report_write)
+            self._reply(request["id"], FAILED, error.errno or errno.EAGAIN)
+            return
         if pid == 0:
             _in_child(lambda: self._become_command(request, descriptors, report_write))
         os.close(report_write)
@@ -263,6 +269,8 @@ class _Gate:
             os.execve(request["argv"][0], request["argv"], request["env"])  # noqa: S606
         except OSError as error:
             os.write(report, (error.errno or errno.EINVAL).to_bytes(4, "little"))
+        except Exception:  # noqa: BLE001 - the interpreter refuses, before the kernel could, what cannot be passed on
+            os.write(report, errno.EINVAL.to_bytes(4, "little"))
 
 
 def framed(message: "Mapping[str, object]") -> bytes:

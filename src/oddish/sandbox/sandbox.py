@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import marshal
 import os
 import socket
@@ -36,8 +37,29 @@ def _keeper_environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin"} | inherited
 
 
+_MALFORMED = frozenset({errno.EINVAL, errno.E2BIG})
+_EXHAUSTED = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
 class CommandFailed(RuntimeError):
-    """A command could not be started: no such program, no such directory, the sandbox is gone."""
+    """A command could not be started: no such program, no such directory, the sandbox is gone.
+
+    ``code`` is the kernel's ``errno``; 0 when the sandbox is gone.
+    """
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def malformed(self) -> bool:
+        """Whether it is the command itself that no sandbox could start."""
+        return self.code in _MALFORMED
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there were too many processes or too little memory for it."""
+        return self.code in _EXHAUSTED
 
 
 class Running:
@@ -214,7 +236,7 @@ class Sandbox:
             started.set_result(None)
         else:
             self._running.pop(number, None)
-            started.set_exception(CommandFailed(os.strerror(value)))
+            started.set_exception(CommandFailed(os.strerror(value), value))
 
     def _fail_all(self) -> None:
         self._ended = True
@@ -232,6 +254,8 @@ class Sandbox:
         """Start ``command`` on three open descriptors, which stay the caller's. Raises ``CommandFailed``."""
         if self._ended or not self.init:
             raise CommandFailed("The sandbox is not running.")
+        if flaw := command.flaw():
+            raise CommandFailed(flaw, errno.EINVAL)
         self._count += 1
         number = self._count
         running = Running(self, number)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_NO_ID = 2**32 - 1
+"""The kernel's word for "leave it as it is", where a user or group is expected."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -66,6 +68,32 @@ class Command:
     env: Mapping[str, str]
     cwd: str = "/"
     user: User = ROOT
+
+    def flaw(self) -> str | None:
+        """Why no machine could ever start it, naming what is wrong but no variable's value; None when one could."""
+        for name, value in self.env.items():
+            if not name or "=" in name or not _is_passable(name):
+                return f"The environment variable {name!r} has an empty name, or '=', NUL or a lone surrogate in it."
+            if not _is_passable(value):
+                return f"The value of the environment variable {name!r} has NUL or a lone surrogate in it."
+        if not self.argv or not self.argv[0]:
+            return "The command names no program."
+        for number, argument in enumerate(self.argv):
+            if not _is_passable(argument):
+                return f"Argument {number} of {self.argv[0]!r} has NUL or a lone surrogate in it."
+        if not _is_passable(self.cwd):
+            return f"The directory {self.cwd!r} has NUL or a lone surrogate in it."
+        numbers = (self.user.uid, self.user.gid, *self.user.groups)
+        if beyond := [number for number in numbers if not 0 <= number < _NO_ID]:
+            return f"There is no user or group with the number {beyond[0]}."
+        return None
+
+
+def _is_passable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
