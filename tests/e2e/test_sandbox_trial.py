@@ -11,14 +11,15 @@ import pytest
 from harbor.environments.base import HealthcheckError, SandboxBuildFailedError
 from harbor.models.task.config import EnvironmentConfig as TaskEnvironment
 from harbor.models.task.config import HealthcheckConfig, NetworkMode, NetworkPolicy
-from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.config import AgentConfig, EnvironmentConfig, ServiceVolumeConfig, TaskConfig, TrialConfig
 from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import TrialResult
 from harbor.trial.trial import Trial
 
 from oddish.engine.environments.local import LocalEnvironment
-from oddish.errors import InvalidTask
+from oddish.errors import InvalidTask, Unavailable
 from oddish.sandbox import host
+from oddish.sandbox.sandbox import CommandFailed
 from support.sandbox_kit import NOTHING, names, traces
 
 pytestmark = [
@@ -27,6 +28,7 @@ pytestmark = [
 ]
 
 IMPORT_PATH = "oddish.engine.environments.local:LocalEnvironment"
+root_only = pytest.mark.skipif(not host.privileged(), reason="the system is read-only without privileges")
 type RunTrial = Callable[..., Coroutine[Any, Any, TrialResult]]
 type StartEnvironment = Callable[..., Coroutine[Any, Any, LocalEnvironment]]
 
@@ -57,7 +59,9 @@ def run_trial(tmp_path: Path, scratch: Path) -> RunTrial:
 async def start(tmp_path: Path, scratch: Path) -> AsyncIterator[StartEnvironment]:
     started: list[LocalEnvironment] = []
 
-    async def make(dockerfile: str = "FROM debian\nWORKDIR /app\n", **changes: Any) -> LocalEnvironment:
+    async def make(
+        dockerfile: str = "FROM debian\nWORKDIR /app\n", *, force_build: bool = False, **changes: Any
+    ) -> LocalEnvironment:
         directory = tmp_path / "environment"
         directory.mkdir(exist_ok=True)
         (directory / "Dockerfile").write_text(dockerfile)
@@ -74,7 +78,7 @@ async def start(tmp_path: Path, scratch: Path) -> AsyncIterator[StartEnvironment
             **changes,
         )
         started.append(environment)
-        await environment.start(force_build=False)
+        await environment.start(force_build=force_build)
         return environment
 
     yield make
@@ -125,6 +129,54 @@ async def test_a_failing_build_names_its_line_and_output(run_trial: RunTrial, ma
     assert result.exception_info.exception_type == SandboxBuildFailedError.__name__
     assert "line 2: RUN ended with code 3" in result.exception_info.exception_message
     assert "almost" in result.exception_info.exception_message
+
+
+@root_only
+@pytest.mark.parametrize("force_build", [False, True])
+@pytest.mark.parametrize(
+    ("steps", "named"),
+    [
+        ("RUN rm -f /usr/bin/sh /bin/sh", "After the Dockerfile's last step"),
+        ("RUN rm -f /usr/bin/sh /bin/sh\nRUN true", "line 3: a command cannot start"),
+        ("RUN rm -f /usr/bin/sh /bin/sh\nWORKDIR /made", "line 3: a command cannot start"),
+        ("RUN rm -f /usr/bin/sh /bin/sh\nCOPY Dockerfile /made/", "line 3: a command cannot start"),
+        ("RUN rm -f /usr/bin/tar /usr/bin/sleep", "without sleep, tar"),
+        ("RUN rm -f /usr/bin/bash", "No command can start"),
+        ("USER nobody-of-that-name\nRUN true", "line 3: There is no user 'nobody-of-that-name'"),
+        ("RUN true\nUSER nobody-of-that-name", "no user 'nobody-of-that-name'"),
+        ("RUN true\nUSER 99999999999", "99999999999"),
+    ],
+)
+async def test_an_environment_that_its_dockerfile_broke_is_a_failed_build(
+    start: StartEnvironment, steps: str, named: str, force_build: bool
+) -> None:
+    with pytest.raises(SandboxBuildFailedError, match=named):
+        await start(f"FROM debian\n{steps}\n", force_build=force_build)
+
+
+@root_only
+async def test_a_finished_layer_that_cannot_be_started_is_a_failed_build(
+    start: StartEnvironment, tmp_path: Path, scratch: Path
+) -> None:
+    (tmp_path / "mounted").mkdir()
+    mount: ServiceVolumeConfig = {"type": "bind", "source": str(tmp_path / "mounted"), "target": "/data/mounted"}
+    with pytest.raises(SandboxBuildFailedError, match=r"cannot be started.*/data"):
+        await start("FROM debian\nRUN echo file > /data\n", mounts=[mount])
+    assert names(scratch) == ["layers"]
+
+
+async def test_what_the_machine_lacks_is_no_failed_build(start: StartEnvironment, tmp_path: Path) -> None:
+    mount: ServiceVolumeConfig = {"type": "bind", "source": str(tmp_path / "pipe"), "target": "/proc/none/mounted"}
+    with pytest.raises(Unavailable):
+        await start("FROM debian\nRUN true\n", mounts=[mount])
+
+
+async def test_variables_that_cannot_be_passed_are_an_error_and_no_exit_code(start: StartEnvironment) -> None:
+    with pytest.raises(SandboxBuildFailedError, match="'A=B'"):
+        await start(persistent_env={"A=B": "x"})
+    environment = await start()
+    with pytest.raises(CommandFailed, match="'TOKEN'"):
+        await environment.exec("true", env={"TOKEN": "x\0"})
 
 
 async def test_what_the_dockerfile_made_is_there(start: StartEnvironment, tmp_path: Path) -> None:

@@ -1,19 +1,24 @@
 """Carrying out a plan in a running sandbox."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oddish.errors import InvalidInput
 from oddish.sandbox import host, transfer, users
 from oddish.sandbox.context import Context, Source
-from oddish.sandbox.plan import Copy, MakeDirectory, Plan, Run
+from oddish.sandbox.plan import Copy, MakeDirectory, Plan, Run, Step
 from oddish.sandbox.sandbox import CommandFailed, OutputLine, Sandbox
 from oddish.sandbox.spec import PATH, Command
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_PROGRAMS = ("sh", "env", "sleep", "tar", "cat", "mkdir", "chmod", "dirname")
+"""What starting a sandbox and copying into it and out of it takes."""
 _TAIL_CHARACTERS = 4000
 _UNPRIVILEGED = (
     " The system is read-only in a sandbox that an ordinary user starts: run the worker as root or use docker."
@@ -30,15 +35,44 @@ async def carry_out(
     sandbox: Sandbox,
     on_line: OutputLine | None = None,
 ) -> None:
-    """Raises ``BuildFailed``."""
+    """Raises ``BuildFailed`` for what the Dockerfile is to blame for, ``CommandFailed`` for what it is not."""
     for step in plan.steps:
-        match step:
-            case MakeDirectory():
-                await _shell(sandbox, step.line, 'mkdir -p -- "$1"', step.path)
-            case Run():
-                await _run(sandbox, step, on_line)
-            case Copy():
-                await _copy(sandbox, step, context)
+        with _blamed(f"Dockerfile line {step.line}", sandbox):
+            await _carry_out(step, context, sandbox, on_line)
+    if plan.steps:
+        with _blamed("After the Dockerfile's last step", sandbox):
+            await _require_programs(sandbox)
+
+
+@contextlib.contextmanager
+def _blamed(where: str, sandbox: Sandbox) -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        raise BuildFailed(f"{where}: {error}") from error
+    except CommandFailed as error:
+        if sandbox.ended or error.exhausted:
+            raise
+        raise BuildFailed(f"{where}: a command cannot start: {error}") from error
+
+
+async def _carry_out(step: Step, context: Context, sandbox: Sandbox, on_line: OutputLine | None) -> None:
+    match step:
+        case MakeDirectory():
+            await _shell(sandbox, step.line, 'mkdir -p -- "$1"', step.path)
+        case Run():
+            await _run(sandbox, step, on_line)
+        case Copy():
+            await _copy(sandbox, step, context)
+
+
+async def _require_programs(sandbox: Sandbox) -> None:
+    search = 'for name; do command -v "$name" >/dev/null || echo "$name"; done'
+    outcome = await sandbox.run(Command(("/bin/sh", "-c", search, "sh", *_PROGRAMS), {"PATH": PATH}))
+    missing = outcome.stdout.decode(errors="replace").split()
+    if missing or outcome.code > 0:
+        what = ", ".join(missing) or "a working /bin/sh"
+        raise BuildFailed(f"The Dockerfile's steps leave the sandbox without {what}, which it needs. Keep it.")
 
 
 async def _run(
@@ -53,10 +87,7 @@ async def _run(
     argv = step.argv
     if not argv[0].startswith("/"):
         argv = ("/usr/bin/env", "--", *argv)
-    try:
-        outcome = await sandbox.run(Command(argv, environment, step.cwd, user), on_line=on_line)
-    except CommandFailed as error:
-        raise BuildFailed(f"Dockerfile line {step.line}: {error}") from error
+    outcome = await sandbox.run(Command(argv, environment, step.cwd, user), on_line=on_line)
     if outcome.code != 0:
         output = (outcome.stdout + outcome.stderr).decode(errors="replace").strip()[-_TAIL_CHARACTERS:]
         hint = _UNPRIVILEGED if "Read-only file system" in output and not host.privileged() else ""

@@ -5,6 +5,7 @@ container engine is refused with its line.
 """
 
 import posixpath
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from oddish.sandbox.variables import expand, words
 
 _IGNORED = frozenset({"LABEL", "EXPOSE", "CMD", "MAINTAINER", "STOPSIGNAL"})
 _NOTED = frozenset({"ENTRYPOINT", "HEALTHCHECK", "ONBUILD"})
+_OCTAL = re.compile(r"[0-7]{1,4}")
 _USE_DOCKER = "Use the docker environment for this task."
 
 
@@ -190,6 +192,9 @@ class _Planner:
         for document in instruction.heredocs:
             texts.append((document.word, self._text(document)))
             sources = [source for source in sources if document.word not in source or "<<" not in source]
+        mode = expand(flags.get("chmod", ""), self.variables())
+        if mode and not _OCTAL.fullmatch(mode):
+            raise refuse(instruction.line, f"{instruction.name} --chmod={mode} is not octal.", "Write --chmod=755.")
         absolute = posixpath.join(self.plan.workdir, target)
         self.plan.steps.append(
             Copy(
@@ -199,7 +204,7 @@ class _Planner:
                 target=posixpath.normpath(absolute) + ("/" if target.endswith(("/", "/.")) or target == "." else ""),
                 unpack=instruction.name == "ADD",
                 owner=expand(flags.get("chown", ""), self.variables()),
-                mode=expand(flags.get("chmod", ""), self.variables()),
+                mode=mode,
             )
         )
 

@@ -107,6 +107,7 @@ def test_what_only_an_image_needs_is_ignored_and_what_matters_is_noted() -> None
         ("RUN x\n", r"line 1: RUN before FROM"),
         ("FROM\n", r"line 1: FROM without"),
         ("", r"no FROM"),
+        ("FROM x\nCOPY --chmod=u+x a /b\n", "line 2: COPY --chmod=u"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_its_line(text: str, message: str) -> None:

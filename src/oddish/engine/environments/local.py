@@ -16,7 +16,7 @@ from harbor.models.trial.config import ResourceMode
 from harbor.utils.path_filter import filter_paths_by_patterns
 from pydantic import Field
 
-from oddish.errors import InvalidTask
+from oddish.errors import InvalidInput, InvalidTask, Unavailable
 from oddish.home import home, private_directory
 from oddish.sandbox import build, dockerfile, host, layers, plan, transfer, users
 from oddish.sandbox.archive import Extracted
@@ -24,7 +24,7 @@ from oddish.sandbox.cgroup import controllers
 from oddish.sandbox.context import Context
 from oddish.sandbox.layers import LayerStore
 from oddish.sandbox.sandbox import CommandFailed, Sandbox, Stream
-from oddish.sandbox.spec import Bind, Command, Limits, Spec
+from oddish.sandbox.spec import Bind, Command, Limits, Spec, User
 from oddish.sandbox.support import support
 from oddish.sandbox.sweep import sweep
 
@@ -140,10 +140,11 @@ class LocalEnvironment(BaseEnvironment):
             self.logger.info(note)
         if self._plan.has_commands and not force_build:
             layer = await self._layer()
-            self._sandbox = await Sandbox.start(replace(self._spec(), layers=(layer,)))
+            self._sandbox = await self._start_on(layer)
         else:
             self._sandbox = await Sandbox.start(self._spec())
             await self._build(self._sandbox)
+        await self._try_shell(self._sandbox)
         await self._make_workdir()
         await self._upload_environment_dir_after_start()
         await self.ensure_dirs(self._mount_targets(writable_only=True))
@@ -161,6 +162,32 @@ class LocalEnvironment(BaseEnvironment):
                 return await store.keep(name, builder)
             finally:
                 await builder.stop()
+
+    async def _start_on(self, layer: Path) -> Sandbox:
+        """The layer is to blame when the sandbox does not start twice, and between the two starts without it."""
+        spec = replace(self._spec(), layers=(layer,))
+        try:
+            return await Sandbox.start(spec)
+        except Unavailable:
+            await (await Sandbox.start(self._spec("-plain"))).stop()
+        try:
+            return await Sandbox.start(spec)
+        except Unavailable as error:
+            raise SandboxBuildFailedError(f"What the Dockerfile makes cannot be started. {error}") from error
+
+    async def _try_shell(self, sandbox: Sandbox) -> None:
+        """Every later command needs the shell, the definition's user and its variables."""
+        try:
+            account = await users.resolve(sandbox, self._plan.user if host.privileged() else None)
+            order = Command((host.shell(), "-c", ":"), self._variables(account), user=account)
+            outcome = await sandbox.run(order)
+        except (InvalidInput, CommandFailed) as error:
+            if isinstance(error, CommandFailed) and (sandbox.ended or error.exhausted):
+                raise
+            raise SandboxBuildFailedError(f"No command can start in this environment: {error}") from error
+        if outcome.code > 0:
+            said = outcome.stderr.decode(errors="replace").strip()
+            raise SandboxBuildFailedError(f"{order.argv[0]} does not work in this environment: {said}")
 
     async def _build(self, sandbox: Sandbox) -> None:
         async def record(line: str, _: Stream) -> None:
@@ -186,6 +213,10 @@ class LocalEnvironment(BaseEnvironment):
             raise RuntimeError("The local sandbox is not running.")
         return self._sandbox
 
+    def _variables(self, account: User, env: dict[str, str] | None = None) -> dict[str, str]:
+        own = {"HOME": account.home, "HOSTNAME": self._name[:63]}
+        return own | self._plan.env | (self._merge_env(env) or {})
+
     @override
     async def exec(
         self,
@@ -198,12 +229,9 @@ class LocalEnvironment(BaseEnvironment):
         sandbox = self._running()
         wanted = self._resolve_user(user)
         account = await users.resolve(sandbox, self._plan.user if wanted is None else wanted)
-        environment = (
-            {"HOME": account.home, "HOSTNAME": self._name[:63]} | self._plan.env | (self._merge_env(env) or {})
-        )
         order = Command(
             argv=(host.shell(), "-c", command),
-            env=environment,
+            env=self._variables(account, env),
             cwd=cwd or self.task_env_config.workdir or self._plan.workdir,
             user=account,
         )
@@ -212,7 +240,7 @@ class LocalEnvironment(BaseEnvironment):
         except TimeoutError as error:
             raise RuntimeError(f"Command timed out after {timeout_sec} seconds") from error
         except CommandFailed as error:
-            if sandbox.ended:
+            if sandbox.ended or error.malformed:
                 raise
             return ExecResult(stdout="", stderr=f"{order.cwd}: {error}\n", return_code=_MISSING_PROGRAM)
         return ExecResult(
