@@ -20,8 +20,10 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def notice(text: str) -> None:
-    """Something to know that is no result, and therefore not on standard output."""
-    say(text, err=True)
+    """Something to know that is no result, and therefore not on standard output. Under ``--quiet`` it is not said."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
+        say(text, err=True)
 
 
 def print_json(document: object) -> None:

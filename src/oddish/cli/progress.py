@@ -15,20 +15,39 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 ORDER = ("queued", "running", "retrying", "success", "failed", "skipped")
-SINGLE_LINES = 50
+SINGLE_LINES = 20
 SUMMARY_EVERY = 5.0
 SHOWN = 12
 
 
-def for_output() -> Progress:
+def for_output(*, quiet: bool = False) -> Progress:
+    if quiet:
+        return NoProgress()
     return LiveProgress() if sys.stdout.isatty() else PlainProgress()
 
 
 def summary(snapshot: Snapshot) -> str:
-    by_status = counts(snapshot.trials)
     done = sum(finished(trial) for trial in snapshot.trials)
-    parts = [f"{by_status[status]} {status}" for status in ORDER if by_status[status]]
-    return f"{done}/{len(snapshot.trials)} done" + (f": {', '.join(parts)}" if parts else "")
+    parts = _by_status(snapshot)
+    return f"{done}/{len(snapshot.trials)} done" + (f": {parts}" if parts else "")
+
+
+def _by_status(snapshot: Snapshot) -> str:
+    by_status = counts(snapshot.trials)
+    return ", ".join(f"{by_status[status]} {status}" for status in ORDER if by_status[status])
+
+
+class NoProgress:
+    """Waits in silence."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        """What comes of it is printed by others."""
+
+    def outage(self, outage: Outage) -> None:
+        """One that does not end is an error in the end."""
+
+    def close(self) -> None:
+        """Nothing was shown."""
 
 
 class PlainProgress:
@@ -71,7 +90,7 @@ class PlainProgress:
         return f"{trial['id']}  {trial['status']}  {detail(trial)}"
 
     def _counts(self, snapshot: Snapshot) -> None:
-        line = summary(snapshot)
+        line = f"{len(snapshot.trials)} trials: {_by_status(snapshot)}"
         due = snapshot.complete or self._clock() - self._summary_at >= SUMMARY_EVERY
         if due and line != self._summary:
             self._summary, self._summary_at = line, self._clock()

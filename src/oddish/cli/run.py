@@ -48,7 +48,9 @@ Examples:
 @click.option("-l", "--n-tasks", type=click.IntRange(min=1), metavar="N", help="At most N of the tasks that are left.")
 @click.option("-w", "--watch/--no-watch", default=None, help="Watch until all trials have ended. This is the default.")
 @click.option("-b", "--background", "--async", "background", is_flag=True, help="Submit and return at once.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing before the results.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Print the results and errors only: nothing of the start, no progress."
+)
 @click.option("--ae", "--agent-env", "agent_env", multiple=True, metavar="KEY=VALUE", help="Variable for the agent.")
 @click.option("--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent.")
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
@@ -118,7 +120,7 @@ def run(
     if background or watch is False:
         say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")
         return
-    ctx.exit(_watch(endpoint, submitted, plan))
+    ctx.exit(_watch(endpoint, submitted, plan, quiet=quiet))
 
 
 def _one_path(positional: Path | None, option: Path | None) -> Path:
@@ -156,21 +158,23 @@ def _document(submitted: list[Submitted]) -> dict[str, object]:
     }
 
 
-def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan) -> int:
+def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, *, quiet: bool) -> int:
     scope = RunScope.of(submitted, plan.config["agent"], plan.config["model"])
     try:
         with connect(endpoint, retry=RETRY) as client:
-            end = watch_until_done(lambda: scope.snapshot(client), for_output())
+            end = watch_until_done(lambda: scope.snapshot(client), for_output(quiet=quiet))
     except KeyboardInterrupt:
         say("\nNo longer watching; the trials go on.", err=True)
         say(f"  Come back:  {command('status', '-e', plan.experiment, '--watch')}", err=True)
         say(f"  Stop them:  {command('cancel', '--experiment', plan.experiment)}", err=True)
         return INTERRUPTED
-    say()
+    if not quiet:
+        say()
     print_results(end.tasks, end.trials)
-    say("\nNext:")
-    for line in _next_commands(end, plan):
-        say(f"  {line}")
+    if not quiet:
+        say("\nNext:")
+        for line in _next_commands(end, plan):
+            say(f"  {line}")
     return 0 if end.successful else 1
 
 

@@ -86,6 +86,24 @@ def test_options_reach_the_submission(server: Any, invoke: Any, make_task_dir: A
     ]
 
 
+def test_quiet_leaves_the_results_only(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.tick = all_succeed
+    result = invoke("run", make_task_dir(), "-a", "oracle", "-q")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert [line.split()[:1] for line in lines] == [["Task"], [lines[1].strip()], ["greet"]]
+    assert result.stderr == ""
+
+
+def test_quiet_still_explains_what_failed(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.tick = lambda fake: fake.trials()[0].update(status="failed", error_message="no more disk")
+    result = invoke("run", make_task_dir(), "-a", "oracle", "--quiet")
+    assert result.exit_code == 1
+    assert "no more disk" in result.output
+    refused = invoke("run", make_task_dir("bad", **{"task.toml": "nonsense"}), "-q")
+    assert "Error:" in refused.stderr
+
+
 @pytest.mark.parametrize("flag", ["-b", "--background", "--async", "--no-watch"])
 def test_background_returns_and_says_how_to_watch(server: Any, invoke: Any, make_task_dir: Any, flag: str) -> None:
     result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", flag)

@@ -144,13 +144,19 @@ def test_plain_progress_counts_many_trials() -> None:
     lines: list[str] = []
     now = 0.0
     progress = PlainProgress(lines.append, clock=lambda: now)
-    progress.update(snapshot(*["queued"] * 60))
-    progress.update(snapshot(*["queued"] * 59, "running"))
+    progress.update(snapshot(*["queued"] * 21))
+    progress.update(snapshot(*["queued"] * 20, "running"))
     now = 6.0
-    progress.update(snapshot(*["queued"] * 58, "running", "failed"))
-    progress.update(snapshot(*["success"] * 60))
+    progress.update(snapshot(*["queued"] * 19, "running", "failed"))
+    progress.update(snapshot(*["success"] * 21))
     assert lines == [
-        "0/60 done: 60 queued",
-        "1/60 done: 58 queued, 1 running, 1 failed",
-        "60/60 done: 60 success",
+        "21 trials: 21 queued",
+        "21 trials: 19 queued, 1 running, 1 failed",
+        "21 trials: 21 success",
     ]
+
+
+def test_plain_progress_tells_a_few_trials_apart() -> None:
+    lines: list[str] = []
+    PlainProgress(lines.append).update(snapshot(*["queued"] * 20))
+    assert len(lines) == 20

@@ -1,0 +1,22 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from oddish.cli.output import notice
+
+
+@click.command()
+@click.option("--quiet", is_flag=True)
+def command(quiet: bool) -> None:
+    notice("Starting ...")
+
+
+@pytest.mark.parametrize(("arguments", "said"), [([], "Starting ...\n"), (["--quiet"], "")])
+def test_notices_are_not_said_under_quiet(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert (result.stdout, result.stderr) == ("", said)
+
+
+def test_notices_outside_of_any_command(capsys: pytest.CaptureFixture[str]) -> None:
+    notice("Starting ...")
+    assert capsys.readouterr().err == "Starting ...\n"
