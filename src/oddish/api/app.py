@@ -9,13 +9,14 @@ from starlette.middleware import Middleware
 from oddish import __version__
 from oddish.api import problems, routing
 from oddish.api.access import AccessLog
-from oddish.api.routes import concurrency, evidence, health, reads, store, submission, uploads, versions
+from oddish.api.routes import concurrency, evidence, health, load, reads, store, submission, uploads, versions
 from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
 from oddish.api.services import Services
 from oddish.settings import Settings
 
 ROUTERS = (
     health.router,
+    load.router,
     store.router,
     uploads.router,
     submission.router,

@@ -18,6 +18,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/tasks/upload/complete"): Scope.TASKS,
     ("POST", "/tasks/sweep"): Scope.TASKS,
     ("POST", "/tasks/cancel"): Scope.TASKS,
+    ("GET", "/load"): Scope.READ,
     ("GET", "/tasks"): Scope.READ,
     ("GET", "/tasks/{task_id}"): Scope.READ,
     ("GET", "/tasks/{task_id}/trials"): Scope.READ,

@@ -26,6 +26,11 @@ def notice(text: str) -> None:
         say(text, err=True)
 
 
+def warn(text: str) -> None:
+    """Something that makes what is printed with it look different."""
+    click.echo(click.style(clean(text), fg="red", bold=True))
+
+
 def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

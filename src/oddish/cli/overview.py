@@ -4,13 +4,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from oddish import __version__
-from oddish.cli.output import print_json, say
+from oddish.cli.output import print_json, say, warn
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, one_line, plural
 from oddish.cli.trials import counts, live_trials
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
-from oddish.client.types import Health, Task, Trial
+from oddish.client.errors import ApiError
+from oddish.client.types import UNFINISHED, Health, Task, Trial
 
 NEWEST = 8
 
@@ -26,17 +27,21 @@ class Experiment:
 
 def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) -> None:
     health = client.health()
+    alive = _alive_workers(client)
     tasks = client.tasks()
     experiments = by_experiment(tasks)
     if as_json:
-        print_json(_document(endpoint, health, experiments))
+        print_json(_document(endpoint, health, alive, experiments))
         return
     say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
     if verbose:
         say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
         say(f"  tasks: {_tally(Counter(task['status'] for task in tasks)) or 'none'}")
     totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
-    say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying\n")
+    say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
+    if alive == 0 and any(totals[status] for status in UNFINISHED):
+        warn("No worker is alive: nothing runs now.")
+    say()
     if not experiments:
         say("Nothing has been run yet. Start with: oddish run examples/hello-world -a oracle")
         return
@@ -83,10 +88,23 @@ def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
     return grouped
 
 
-def _document(endpoint: Endpoint, health: Health, experiments: list[Experiment]) -> dict[str, object]:
+def _alive_workers(client: Client) -> int | None:
+    """None where the server does not tell."""
+    try:
+        return client.load()["workers"]["alive"]
+    except ApiError as error:
+        if error.http_status != 404:
+            raise
+        return None
+
+
+def _document(
+    endpoint: Endpoint, health: Health, alive: int | None, experiments: list[Experiment]
+) -> dict[str, object]:
     return {
         "api_url": endpoint.url,
         "health": health,
+        "workers": {"alive": alive},
         "experiments": [
             {
                 "id": experiment.id,

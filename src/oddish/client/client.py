@@ -15,6 +15,7 @@ from oddish.client.retry import RetryPolicy
 from oddish.client.types import (
     Cancelled,
     Health,
+    Load,
     Submitted,
     SweepRequest,
     Task,
@@ -66,6 +67,9 @@ class Client:
 
     def health(self) -> Health:
         return cast("Health", self._connection.call("GET", "/health"))
+
+    def load(self) -> Load:
+        return cast("Load", self._connection.call("GET", "/load"))
 
     def upload(self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False) -> UploadedVersion:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""

@@ -16,6 +16,16 @@ class Health(TypedDict):
     version: NotRequired[str]
 
 
+class WorkersLoad(TypedDict):
+    alive: int
+
+
+class Load(TypedDict):
+    """How busy a deployment is."""
+
+    workers: WorkersLoad
+
+
 class UploadedVersion(TypedDict):
     """Answer to ``complete``: the version that now exists."""
 

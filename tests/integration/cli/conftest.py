@@ -85,6 +85,7 @@ class FakeServer:
     uploads: dict[str, bytes] = field(default_factory=dict)
     refusals: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     tick: Callable[["FakeServer"], None] = lambda server: None
+    workers: int = 1
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def add_task(
@@ -132,6 +133,9 @@ class FakeServer:
 
     def get_health(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         return 200, {"status": "healthy", "database": "connected", "timestamp": NOW, "version": "9.9.9"}
+
+    def get_load(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
+        return 200, {"workers": {"alive": self.workers}}
 
     def get_tasks(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         self.tick(self)

@@ -58,6 +58,25 @@ def test_the_system_as_json(server: Any, invoke: Any, greet: Any) -> None:
     assert (experiment["name"], experiment["trials"]) == ("calm-fern-0001", {"success": 1, "failed": 1, "running": 1})
 
 
+NO_WORKER = "No worker is alive: nothing runs now."
+
+
+def test_trials_without_any_worker_are_said_loudly(server: Any, invoke: Any, greet: Any) -> None:
+    assert NO_WORKER not in invoke("status").output
+    server.workers = 0
+    assert NO_WORKER in invoke("status").output.splitlines()
+    assert json.loads(invoke("status", "--json").stdout)["workers"] == {"alive": 0}
+    greet["trials"][2].update(status="success")
+    assert NO_WORKER not in invoke("status").output
+
+
+def test_a_server_that_does_not_know_its_workers(server: Any, invoke: Any, greet: Any) -> None:
+    server.refusals["GET", "/load"] = (404, {"detail": "There is no /load here."})
+    result = invoke("status")
+    assert result.exit_code == 0
+    assert NO_WORKER not in result.output
+
+
 def test_more_about_the_system(server: Any, invoke: Any, greet: Any) -> None:
     assert "database connected, chosen by ODDISH_API_URL" in invoke("status", "-v").output
 

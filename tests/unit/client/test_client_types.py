@@ -12,6 +12,8 @@ from oddish.client import types
 
 PAIRS = [
     ("Health", "health.Health"),
+    ("Load", "load.Load"),
+    ("WorkersLoad", "load.WorkersLoad"),
     ("UploadedVersion", "uploads.UploadedVersion"),
     ("UploadTarget", "uploads.UploadTarget"),
     ("Submitted", "submission.TaskResponse"),

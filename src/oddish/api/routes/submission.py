@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Header, Response
 
 from oddish.api.authentication import PrincipalOf
+from oddish.api.load import SUBMIT_CEILING
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
@@ -13,9 +14,6 @@ from oddish.trials.cancellation import cancel_trials
 from oddish.trials.submission import Policy, Submission, submit
 from oddish.trials.summaries import TaskFilter, list_tasks
 from oddish.trials.units import TrialConfig
-
-SUBMIT_CONCURRENCY = "8"
-"""How many submissions at a time this server likes from one client; they share its database connections."""
 
 router = new_router()
 
@@ -32,7 +30,7 @@ async def sweep(
 
     Sending it again creates nothing, with the same `Idempotency-Key` or another.
     """
-    response.headers["Oddish-Submit-Concurrency"] = SUBMIT_CONCURRENCY
+    response.headers["Oddish-Submit-Concurrency"] = str(SUBMIT_CEILING)
     submission = Submission(
         task_id=body.task_id,
         configs=[_config(config, body.environment) for config in body.configs],
