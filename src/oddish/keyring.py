@@ -55,4 +55,10 @@ def load_keyring(configured: str | None, home: Path) -> Keyring:
     path = private_directory(home) / "secret.key"
     if not path.exists():
         write_atomically(path, Fernet.generate_key(), replace=False)
-    return Keyring([path.read_text(encoding="ascii").strip()])
+    try:
+        return Keyring([path.read_text(encoding="ascii").strip()])
+    except (KeyringError, UnicodeDecodeError) as error:
+        raise KeyringError(
+            f"{path} does not hold the secret key.",
+            fix="Restore it from a backup: without it the stored secrets are lost. Removing the file makes a new key.",
+        ) from error
