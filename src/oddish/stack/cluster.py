@@ -42,7 +42,8 @@ class Cluster:
         try:
             self.account.own(staging)
             self.run("initdb", *_initdb_options(self.binaries.major), "-D", str(staging))
-            self.run("postgres", "--single", "-D", str(staging), "template1", stdin=f"CREATE DATABASE {DATABASE}\n")
+            single = ("--single", "-c", "exit_on_error=on", "-D", str(staging), "template1")
+            self.run("postgres", *single, stdin=f"CREATE DATABASE {DATABASE}\n")
             staging.rename(self.data)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -76,7 +77,7 @@ class Cluster:
         )
         if answer.returncode != 0:
             raise Unavailable(
-                f"{program} failed with status {answer.returncode}:\n{answer.stdout}{answer.stderr}".rstrip(),
+                f"{program} failed with status {answer.returncode}:\n{answer.stderr or answer.stdout}".rstrip(),
                 fix=f"Check that {self.data.parent} is on a disk with free space that you may write to.",
             )
         return answer.stdout

@@ -1,13 +1,26 @@
-"""The two questions that the supervisor asks the database itself."""
+"""What this process itself asks the database."""
+
+import contextlib
+from collections.abc import Iterator
 
 import psycopg
+from psycopg import sql
+
+from oddish.errors import Unavailable
 
 _BUSY = "SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))"
 
 
+def create_missing(maintenance_url: str, name: str) -> None:
+    """Make the database ``name`` if the server, reached through another one, has none. Raises ``Unavailable``."""
+    with _reported(), _connect(maintenance_url) as connection:
+        if connection.execute("SELECT FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
 def revision(url: str) -> str | None:
-    """The schema revision; None when there is no schema yet."""
-    with _connect(url) as connection:
+    """The schema revision; None when there is no schema yet. Raises ``Unavailable``."""
+    with _reported(), _connect(url) as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
             return None
         row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -27,3 +40,14 @@ def has_unfinished_jobs(url: str) -> bool:
 def _connect(url: str) -> psycopg.Connection:
     address = url.replace("postgresql+psycopg://", "postgresql://", 1)
     return psycopg.connect(address, autocommit=True, connect_timeout=5)
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise Unavailable(
+            f"The database cannot be used: {str(error).strip()}",
+            fix="Check that its disk has free space, and that ODDISH_DATABASE_URL, if it is set, is right.",
+        ) from error

@@ -97,7 +97,7 @@ class Family:
             if restart.due <= time.monotonic():
                 try:
                     self._start(member)
-                except Unavailable as error:
+                except (Unavailable, OSError) as error:
                     self._note_end(member, str(error))
         self._reap_adopted()
         return changed

@@ -1,12 +1,11 @@
 """The private PostgreSQL of one home directory."""
 
-import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,13 +13,14 @@ from urllib.parse import quote
 
 from oddish.errors import Unavailable
 from oddish.home import private_directory
-from oddish.stack import account, binaries, process
+from oddish.stack import account, binaries, database
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
-from oddish.stack.lock import open_lock, try_lock
+from oddish.stack.lock import holder, open_lock, sign, try_lock
 from oddish.stack.postmaster import Postmaster
-from oddish.stack.sockets import socket_directory
+from oddish.stack.process import Process
+from oddish.stack.sockets import drop_substitute, socket_directory
 from oddish.stack.upgrade import set_aside, upgrade
 
 _THROWAWAY: Mapping[str, str] = {"fsync": "off", "full_page_writes": "off"}
@@ -58,10 +58,10 @@ class EmbeddedPostgres:
     def start(self, timeout: float = 300.0) -> None:
         if self.pid is not None:
             return
-        runner = self._runner or account.current()
+        runner = self._runner = self._runner or account.current()
         private_directory(self._directory)
         runner.own(self._directory)
-        self._sockets = socket_directory(self._directory / "socket", runner)
+        self._sockets = socket_directory(self._preferred_sockets, runner)
         available = list(self._installed or binaries.installed())
         cluster = Cluster(self._directory, self._sockets, available[0], runner)
         lock = self._acquire(cluster, available)
@@ -70,6 +70,7 @@ class EmbeddedPostgres:
             cluster = self._prepare(cluster, available)
             self._postmaster = Postmaster(cluster, log=self._log, settings=self._settings, inherited=(lock,))
             self._postmaster.wait_ready(timeout)
+            database.create_missing(self.url("postgres"), DATABASE)
         except BaseException:
             self.stop()
             raise
@@ -90,6 +91,8 @@ class EmbeddedPostgres:
             self._postmaster.stop(timeout)
             self._postmaster = None
         if self._lock is not None:
+            if self._sockets is not None:
+                drop_substitute(self._sockets, self._preferred_sockets)
             os.close(self._lock)
             self._lock = None
 
@@ -99,6 +102,10 @@ class EmbeddedPostgres:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+    @property
+    def _preferred_sockets(self) -> Path:
+        return self._directory / "socket"
 
     def _prepare(self, cluster: Cluster, available: Sequence[Binaries]) -> Cluster:
         """The cluster to serve: the newest there is, brought to the preferred version."""
@@ -148,25 +155,21 @@ class EmbeddedPostgres:
         """The lock, which every server process inherits: free means that none of them is left anywhere."""
         if self._lock is not None:
             return self._lock
-        lock = open_lock(self._directory / "lock")
+        path = self._directory / "lock"
+        lock = open_lock(path)
         try:
             if not try_lock(lock):
-                self._evict(lock, cluster, available)
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, json.dumps(asdict(process.current())).encode(), 0)
+                self._evict(lock, holder(path), cluster, available)
+            sign(lock)
         except BaseException:
             os.close(lock)
             raise
         self._lock = lock
         return lock
 
-    def _evict(self, lock: int, cluster: Cluster, available: Sequence[Binaries]) -> None:
+    def _evict(self, lock: int, owner: Process | None, cluster: Cluster, available: Sequence[Binaries]) -> None:
         """Take the lock over from servers whose owner has died; refuse when the owner lives."""
-        try:
-            owner = process.Process(**json.loads(os.pread(lock, 4096, 0)))
-        except (ValueError, TypeError):
-            owner = None
-        if owner is not None and owner.alive():
+        if owner is not None:
             raise Unavailable(
                 f"The database in {self._directory} is in use by process {owner.pid}.",
                 fix="Use the stack that runs already, or stop it with 'oddish down'.",

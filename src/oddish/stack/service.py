@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oddish.stack.client import FOREIGN
 from oddish.stack.layout import Layout
 from oddish.stack.leash import leashed
 from oddish.stack.logs import open_log
 from oddish.stack.port import HOST
+from oddish.stack.start import FOREIGN
 
 PYTHON = (sys.executable, "-P")
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -32,6 +33,12 @@ def socket_directory(preferred: Path, account: Account) -> Path:
         f"No directory with a short enough path is left for PostgreSQL's socket: {preferred} is too long.",
         fix=f"Set ODDISH_HOME to a shorter path; {', '.join(bases)} cannot be used.",
     )
+
+
+def drop_substitute(directory: Path, preferred: Path) -> None:
+    """Remove a directory in the temporary one; nobody may be using it."""
+    if directory != preferred:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _take(directory: Path, account: Account) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from oddish.stack.family import Family, ServiceMember
 from oddish.stack.idle import Idleness
 from oddish.stack.layout import Layout
 from oddish.stack.leash import leashed
-from oddish.stack.lock import open_lock, try_lock
+from oddish.stack.lock import open_lock, sign, try_lock
 from oddish.stack.logs import bound
 from oddish.stack.port import HOST, PREFERRED, listen
 from oddish.stack.postgres import EmbeddedPostgres
@@ -32,6 +33,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _TICK = 5.0
 _STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 STOP_UNLESS_BUSY = signal.SIGUSR1
+_EXCEPTION = re.compile(r"^\w+(?:\.\w+)+: .+", re.MULTILINE)
 _HANDLED = _STOPS | {signal.SIGCHLD, STOP_UNLESS_BUSY}
 
 
@@ -85,6 +87,7 @@ class Supervisor:
                         f"A stack for {self._layout.home} is running already.", fix="'oddish down' stops it."
                     )
                 process.wait_gone([other.supervisor], 0.5)
+            sign(lock)
             yield
         finally:
             os.close(lock)
@@ -136,14 +139,15 @@ class Supervisor:
                 return self._report(f"stopping: {signal.Signals(number).name}")
             if number == STOP_UNLESS_BUSY and not busy():
                 return self._report("stopping: asked to, and no job is unfinished")
-            if self._family.tend():
+            if self._family.tend() or read_state(self._layout) != self._state:
                 self._publish()
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + self._idleness.interval
                 if self._idleness.over(self._last_request(), busy):
                     return self._report("stopping: idle")
             for log in self._layout.logs():
-                bound(log)
+                with contextlib.suppress(OSError):
+                    bound(log)
 
     def _last_request(self) -> float:
         try:
@@ -156,7 +160,11 @@ class Supervisor:
         trouble = f"{names} keeps ending; see {self._layout.log('*')}" if names else None
         services = self._family.processes()
         self._state = replace(self._state, services=services, trouble=trouble, phase=phase or self._state.phase)
-        self._state.write(self._layout)
+        try:
+            self._layout.create()
+            self._state.write(self._layout)
+        except OSError as error:
+            self._report(f"the state cannot be written: {error}")
 
 
 def _first_state() -> State:
@@ -181,19 +189,26 @@ def _migrate(context: Context) -> None:
     """Migrations are imported only when the schema is not the one this version expects."""
     if database.revision(context.database_url) == HEAD:
         return
+    log = context.layout.log("migrate")
     answer = subprocess.run(
         leashed(signal.SIGTERM, *PYTHON, "-m", "oddish.db", "upgrade"),
         env=context.environment(),
         cwd=context.layout.home,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    if answer.returncode != 0:
-        raise Unavailable(
-            f"The database could not be brought to revision {HEAD}:\n{answer.stdout}{answer.stderr}".rstrip(),
-            fix="Its data are unchanged. If a newer oddish has written them, use that one.",
-        )
+    if answer.returncode == 0:
+        log.unlink(missing_ok=True)
+        return
+    with contextlib.suppress(OSError):
+        log.write_text(answer.stdout)
+    cause = _EXCEPTION.search(answer.stdout)
+    raise Unavailable(
+        f"The database could not be brought to revision {HEAD}:\n{cause[0] if cause else answer.stdout.rstrip()}",
+        fix=f"Its data are unchanged. If a newer oddish has written them, use that one. The whole answer is in {log}.",
+    )
 
 
 def _idle_seconds() -> float:

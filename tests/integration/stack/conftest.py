@@ -8,8 +8,9 @@ import pytest
 from oddish.stack import client, process
 from oddish.stack.client import Stack
 from oddish.stack.process import Process
+from oddish.stack.start import DETACHED
 
-PROGRAM = (sys.executable, str(Path(__file__).with_name("standin.py")), client.DETACHED)
+PROGRAM = (sys.executable, str(Path(__file__).with_name("standin.py")), DETACHED)
 
 Start = Callable[[], Stack]
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from oddish.errors import Unavailable
-from oddish.stack import account, binaries, process
+from oddish.stack import account, binaries, cluster, process
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE
 from oddish.stack.postgres import EmbeddedPostgres
@@ -83,10 +83,16 @@ def test_foreign_settings_in_the_environment_do_not_matter(directory: Path, monk
 
 
 def test_a_deep_directory_has_its_socket_elsewhere(tmp_path: Path) -> None:
-    with EmbeddedPostgres(tmp_path / ("deep" * 25) / "home", durable=False) as server:
+    directory = tmp_path / ("deep" * 25) / "home"
+    with EmbeddedPostgres(directory, durable=False) as server:
         sockets = Path(str(fetch(server, "SHOW unix_socket_directories")))
         assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
-    sockets.rmdir()
+        second = EmbeddedPostgres(directory)
+        with pytest.raises(Unavailable, match="in use by process"):
+            second.start()
+        second.stop()
+        assert fetch(server, "SELECT 1") == 1
+    assert not sockets.exists()
 
 
 def test_a_killed_postmaster_still_a_zombie_is_replaced(server: EmbeddedPostgres) -> None:
@@ -138,6 +144,21 @@ def test_what_an_interrupted_creation_left_is_swept(directory: Path) -> None:
     (directory / ".new-abc" / "base").mkdir(parents=True)
     with EmbeddedPostgres(directory, durable=False):
         assert list(directory.glob(".new-*")) == []
+
+
+def test_a_creation_whose_last_statement_fails_leaves_nothing(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "DATABASE", "postgres")
+    with pytest.raises(Unavailable, match='database "postgres" already exists'):
+        EmbeddedPostgres(directory).start()
+    assert list(directory.glob("[0-9]*")) == []
+
+
+def test_a_cluster_without_its_database_gets_one(server: EmbeddedPostgres) -> None:
+    with connect(server, "postgres") as connection:
+        connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)".encode())
+    server.stop()
+    server.start()
+    assert fetch(server, "SELECT 1") == 1
 
 
 def test_an_older_major_version_is_upgraded_and_kept(directory: Path) -> None:

@@ -4,6 +4,7 @@ import psycopg
 import pytest
 
 from oddish.db.revision import HEAD
+from oddish.errors import Unavailable
 from oddish.stack import database
 from oddish.stack.postgres import EmbeddedPostgres
 
@@ -21,6 +22,11 @@ def test_no_test_sees_the_tables_of_another(database_url: str, attempt: int) -> 
 def test_an_empty_database_has_no_revision(tmp_path: Path) -> None:
     with EmbeddedPostgres(tmp_path / "postgres", durable=False) as server:
         assert database.revision(server.url()) is None
+
+
+def test_a_database_that_cannot_be_asked_is_an_error_with_the_fix(database_url: str) -> None:
+    with pytest.raises(Unavailable, match=r'database "\w+absent" does not exist.*ODDISH_DATABASE_URL'):
+        database.revision(database_url.replace("?", "absent?"))
 
 
 @pytest.mark.parametrize(

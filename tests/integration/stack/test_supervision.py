@@ -1,12 +1,13 @@
 import fcntl
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psycopg
@@ -16,10 +17,15 @@ from oddish.errors import Unavailable
 from oddish.stack import account, client, process
 from oddish.stack.layout import layout
 from oddish.stack.sockets import socket_directory
-from oddish.stack.state import read_state
+from oddish.stack.start import DETACHED
+from oddish.stack.state import State, read_state
 
 from .conftest import PROGRAM, Start, belonging_to
 from .standin import BROKEN, STUBBORN
+
+FOREIGN_STATE = json.dumps(
+    asdict(State(1, "another boot:1", "http://127.0.0.1:1", 1, "0.1", "2026-01-01T00:00:00+00:00", "running"))
+)
 
 
 def eventually(condition: Callable[[], object], timeout: float = 20.0) -> None:
@@ -39,6 +45,18 @@ def service(name: str) -> process.Process:
     return services()[name]
 
 
+def lose_state(content: str | None) -> None:
+    layout().state.unlink()
+    if content is not None:
+        layout().state.write_text(content)
+
+
+def killing_itself(times: int, counter: Path) -> Sequence[str]:
+    """The program of a supervisor that is killed when it is run for the first ``times`` times."""
+    script = f'echo >> {counter}; [ $(wc -l < {counter}) -gt {times} ] || kill -9 $$; exec "$@"'
+    return ("/bin/sh", "-c", script, "sh", *PROGRAM)
+
+
 def kill_and_await_successor(name: str) -> None:
     victim = service(name)
     os.kill(victim.pid, signal.SIGKILL)
@@ -50,7 +68,7 @@ def test_callers_at_the_same_time_end_with_one_stack(home: Path) -> None:
     callers = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     answers = {caller.communicate(timeout=60)[0] for caller in callers}
     assert len(answers) == 1
-    supervisors = [entry for entry in belonging_to(home) if client.DETACHED in process.command_line(entry.pid)]
+    supervisors = [entry for entry in belonging_to(home) if DETACHED in process.command_line(entry.pid)]
     assert [str(entry.pid) for entry in supervisors] == [answers.pop().strip()]
 
 
@@ -159,6 +177,47 @@ def test_a_state_file_whose_pid_was_reused_is_not_believed(start: Start) -> None
     assert start().pid != ours.pid
 
 
+@pytest.mark.parametrize("content", [None, "{", FOREIGN_STATE])
+def test_a_stack_that_lost_its_state_file_is_not_started_again(start: Start, content: str | None) -> None:
+    stack = start()
+    log = layout().log("stack").read_text()
+    lose_state(content)
+    said: list[str] = []
+    assert client.ensure(program=PROGRAM, say=said.append).pid == stack.pid
+    assert said == []
+    assert layout().log("stack").read_text() == log
+
+
+@pytest.mark.parametrize("content", [None, "{", FOREIGN_STATE])
+def test_a_stack_that_lost_its_state_file_is_stopped(start: Start, home: Path, content: str | None) -> None:
+    stack = start()
+    lose_state(content)
+    assert str(client.stop()) == f"Stopped (process {stack.pid})."
+    assert belonging_to(home) == []
+
+
+def test_a_stack_that_does_not_say_where_it_runs_is_named(start: Start) -> None:
+    stack = start()
+    os.kill(stack.pid, signal.SIGSTOP)
+    lose_state(None)
+    with pytest.raises(Unavailable, match=rf"(?s)process {stack.pid}\) has not said where it runs.*oddish down"):
+        client.ensure(timeout=0.5, program=PROGRAM)
+    os.kill(stack.pid, signal.SIGCONT)
+
+
+def test_a_state_that_cannot_be_written_ends_nothing(start: Start, home: Path) -> None:
+    stack = start()
+    api = service("api")
+    (home / "run").rename(home / "elsewhere")
+    (home / "run").touch()
+    os.kill(api.pid, signal.SIGKILL)
+    eventually(lambda: "the state cannot be written" in layout().log("stack").read_text())
+    (home / "run").unlink()
+    (home / "elsewhere").rename(home / "run")
+    eventually(lambda: services().get("api", api) != api)
+    assert start().pid == stack.pid
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}'])
 def test_a_damaged_state_file_counts_as_none(start: Start, content: str) -> None:
     layout().state.write_text(content)
@@ -212,6 +271,17 @@ def test_a_start_that_fails_says_why(start: Start, monkeypatch: pytest.MonkeyPat
         start()
 
 
+def test_a_start_that_is_killed_is_tried_again(home: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    assert client.ensure(program=killing_itself(1, tmp_path / "runs"), say=said.append).healthy()
+    assert said == ["Starting the local stack ..."]
+
+
+def test_a_start_that_is_killed_each_time_is_an_error(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=r"did not start \(killed by SIGKILL\) and has logged nothing"):
+        client.ensure(program=killing_itself(2, tmp_path / "runs"))
+
+
 def test_a_home_that_cannot_be_made_is_an_error_with_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ODDISH_HOME", str(tmp_path / "file" / "home"))
@@ -230,8 +300,11 @@ def test_a_database_elsewhere_is_used_instead_of_a_private_one(
 def test_a_lock_held_out_of_sight_is_named(home: Path) -> None:
     with layout().lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        said: list[str] = []
         with pytest.raises(Unavailable, match=r"stack\.lock is held by a process that cannot be seen"):
-            client.ensure(timeout=1.0, program=PROGRAM)
+            client.ensure(timeout=5.0, program=PROGRAM, say=said.append)
+        assert said == ["Starting the local stack ..."]
+        assert layout().log("stack").read_text().count("running already") < 5
         eventually(lambda: belonging_to(home) == [])
 
 
