@@ -69,6 +69,8 @@ def new_task(tmp_path: Path) -> Callable[..., TaskFolder]:
         path = tmp_path / "tasks" / name
         (path / "tests").mkdir(parents=True, exist_ok=True)
         (path / "environment").mkdir(exist_ok=True)
+        (path / "solution").mkdir(exist_ok=True)
+        (path / "solution" / "solve.sh").write_text("#!/bin/sh\n")
         (path / "task.toml").write_text(config or 'schema_version = "1.0"\n[agent]\ntimeout_sec = 60.0\n')
         (path / "instruction.md").write_text(instruction)
         (path / "environment" / "Dockerfile").write_text("FROM debian:12\n")
