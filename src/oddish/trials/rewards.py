@@ -6,12 +6,16 @@ from sqlalchemy import ColumnElement, func
 
 from oddish.db.tables import trials
 
+SUMMABLE = 1e290
+"""Rewards beyond it count as this much: a few of the largest numbers would overflow the sum of all."""
+
 
 def reward_counts() -> list[ColumnElement[Any]]:
     """Aggregates over trials: ``reward_success`` (exactly 1), ``reward_sum`` and ``reward_total`` (with a reward)."""
     counts = trials.c.status == "success"
+    bounded = func.least(func.greatest(trials.c.reward, -SUMMABLE), SUMMABLE)
     return [
         func.count().filter(counts, trials.c.reward == 1.0).label("reward_success"),
-        func.coalesce(func.sum(trials.c.reward).filter(counts), 0.0).label("reward_sum"),
+        func.coalesce(func.sum(bounded).filter(counts), 0.0).label("reward_sum"),
         func.count(trials.c.reward).filter(counts).label("reward_total"),
     ]

@@ -116,6 +116,16 @@ def test_an_experiment_shows_its_own_trials_of_their_version(
     assert client.get("/tasks", params={"experiment_id": "absent"}).json() == []
 
 
+def test_the_largest_rewards_add_up_without_an_error(server: Server, client: httpx2.Client, task_id: str) -> None:
+    submit(client, task_id, 3)
+    server.sql("UPDATE jobs SET state = 'done', finished_at = now()")
+    server.sql("UPDATE trials SET reward = CASE trial_index WHEN 2 THEN -1.0 ELSE 1.7e308 END")
+    [task] = client.get("/tasks").json()
+    assert (task["reward_success"], task["reward_total"]) == (0, 3)
+    assert task["reward_sum"] > 1e289
+    assert client.get(f"/experiments/{task['experiment_id']}").json()["reward_total"] == 3
+
+
 def test_pages_and_filters(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
     server.offer()
     ids = [str(new_task(f"task-{index}").upload(client)["task_id"]) for index in range(4)]
