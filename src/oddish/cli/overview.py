@@ -45,8 +45,8 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
     if not experiments:
         say("Nothing has been run yet. Start with: oddish run examples/hello-world -a oracle")
         return
-    numbers = ("Tasks", "Queued", "Running", "Success", "Failed")
-    made = table("Experiment", "Tasks", "Queued", "Running", "Success", "Failed", "Newest task", right=numbers)
+    numbers = ("Tasks", "Queued", "Running", "Success", "Failed", "Cancelled")
+    made = table("Experiment", *numbers, "Newest task", right=numbers)
     for experiment in experiments[:NEWEST]:
         by_status = experiment.counts
         made.add_row(
@@ -56,6 +56,7 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
             str(by_status["running"] + by_status["retrying"]),
             str(by_status["success"]),
             str(by_status["failed"] + by_status["skipped"]),
+            str(by_status["cancelled"]),
             age(experiment.newest),
         )
     print_table(made)

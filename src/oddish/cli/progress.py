@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from oddish.cli.output import console, say
 from oddish.cli.text import between, number, one_line
-from oddish.cli.trials import counts, detail, finished, index, model_label, succeeded
+from oddish.cli.trials import counts, detail, finished, index, model_label, short_note, succeeded, word
 from oddish.cli.watch import Outage, Progress, Snapshot
 from oddish.client.types import Trial
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-ORDER = ("queued", "running", "retrying", "success", "failed", "skipped")
+ORDER = ("queued", "running", "retrying", "success", "failed", "cancelled", "skipped")
 SINGLE_LINES = 20
 SUMMARY_EVERY = 5.0
 SHOWN = 12
@@ -86,8 +86,9 @@ class PlainProgress:
 
     def _line(self, trial: Trial) -> str:
         if succeeded(trial):
-            return f"{trial['id']}  success  reward {number(trial['reward'])}"
-        return f"{trial['id']}  {trial['status']}  {detail(trial)}"
+            note = short_note(trial)
+            return f"{trial['id']}  success  reward {number(trial['reward'])}" + (f"  ({note})" if note else "")
+        return f"{trial['id']}  {word(trial)}  {detail(trial)}"
 
     def _counts(self, snapshot: Snapshot) -> None:
         line = f"{len(snapshot.trials)} trials: {_by_status(snapshot)}"

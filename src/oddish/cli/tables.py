@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from oddish.cli.output import console, say
 from oddish.cli.text import between, joined, number, one_line
-from oddish.cli.trials import detail, finished, index, model_label, rows, succeeded
+from oddish.cli.trials import cancelled, detail, errored, finished, index, model_label, note, rows, succeeded, word
 from oddish.client.types import Task, Trial
 
 if TYPE_CHECKING:
@@ -16,12 +16,14 @@ STYLES = {
     "success": "green",
     "completed": "green",
     "failed": "red",
+    "cancelled": "yellow",
     "running": "cyan",
     "retrying": "yellow",
     "skipped": "dim",
     "queued": "dim",
 }
 REWARDS_SHOWN = 10
+LISTED = 20
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> "Table":
@@ -56,11 +58,12 @@ def _shown_reward(trial: Trial) -> str:
 
 
 def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
-    """Rewards by task, agent and model, and after them why trials have none."""
-    made = table("Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors", right=("Trials", "Mean"))
+    """Rewards by task, agent and model; after them why trials have none, and what happened beside those that have."""
+    stopped = any(map(cancelled, trials))
+    columns = ["Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors"]
+    made = table(*columns, *(["Cancelled"] if stopped else []), right=("Trials", "Mean"))
     for row in rows(tasks, trials):
-        errors = sum(finished(trial) and not succeeded(trial) for trial in row.trials)
-        made.add_row(
+        cells = [
             one_line(row.task),
             one_line(row.agent),
             model_label(row.model),
@@ -68,18 +71,37 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
             joined(map(_shown_reward, row.trials), REWARDS_SHOWN).replace(", ", " "),
             number(row.mean),
             f"{row.passed}/{len(row.trials)}",
-            str(errors) if errors else "–",
-        )
+            _count(sum(map(errored, row.trials))),
+        ]
+        made.add_row(*cells, *([_count(sum(map(cancelled, row.trials)))] if stopped else []))
     print_table(made)
     failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
     if failures:
         say()
         reasons = table("Trial", "Status", "Reason")
-        for trial in failures[:20]:
-            reasons.add_row(one_line(trial["id"]), status_text(trial["status"]), detail(trial))
-        if len(failures) > 20:
-            reasons.add_row(f"and {len(failures) - 20} more", "", "")
+        for trial in failures[:LISTED]:
+            reasons.add_row(one_line(trial["id"]), status_text(word(trial)), detail(trial))
+        if len(failures) > LISTED:
+            reasons.add_row(f"and {len(failures) - LISTED} more", "", "")
         print_table(reasons)
+    _print_notes(trials)
+
+
+def _print_notes(trials: Sequence[Trial]) -> None:
+    notes = [(trial["id"], text) for trial in trials if (text := note(trial))]
+    if not notes:
+        return
+    say("\nNotes")
+    made = table("Trial", "Note")
+    for trial_id, text in notes[:LISTED]:
+        made.add_row(one_line(trial_id), text)
+    if len(notes) > LISTED:
+        made.add_row(f"and {len(notes) - LISTED} more", "")
+    print_table(made)
+
+
+def _count(number_of: int) -> str:
+    return str(number_of) if number_of else "–"
 
 
 def print_trials(trials: Sequence[Trial]) -> None:
@@ -89,7 +111,7 @@ def print_trials(trials: Sequence[Trial]) -> None:
             one_line(index(trial)),
             one_line(trial["agent"]),
             model_label(trial["model"]),
-            status_text(trial["status"]),
+            status_text(word(trial)),
             number(trial["reward"]),
             f"{trial['attempts']}/{trial['max_attempts']}",
             between(trial["started_at"], trial["finished_at"]),

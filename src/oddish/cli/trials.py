@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from oddish.cli.text import one_line
+from oddish.cli.text import clean, one_line
 from oddish.client.types import UNFINISHED, QueueInfo, Task, Trial
 
+CANCELLED = "cancelled"
+NOTE_LENGTH = 100
 STAGES = {
     "trial_started": "starting",
     "environment_setup": "preparing the environment",
@@ -29,9 +31,37 @@ def succeeded(trial: Trial) -> bool:
     return trial["status"] == "success"
 
 
+def cancelled(trial: Trial) -> bool:
+    """Someone stopped it: the server calls that ``failed`` at the stage ``cancelled``."""
+    return trial["status"] == "failed" and trial.get("harbor_stage") == CANCELLED
+
+
+def errored(trial: Trial) -> bool:
+    """It ended, neither well nor because someone stopped it."""
+    return finished(trial) and not succeeded(trial) and not cancelled(trial)
+
+
+def word(trial: Trial) -> str:
+    """What the state of a trial is called."""
+    return CANCELLED if cancelled(trial) else trial["status"]
+
+
 def counts(trials: Iterable[Trial]) -> Counter[str]:
-    """How many there are of each status; ``pending`` is another word for ``queued``."""
-    return Counter("queued" if trial["status"] == "pending" else trial["status"] for trial in trials)
+    """How many there are of each state; ``pending`` is another word for ``queued``."""
+    return Counter("queued" if trial["status"] == "pending" else word(trial) for trial in trials)
+
+
+def note(trial: Trial) -> str | None:
+    """What happened beside the reward of a successful trial: the first line of its error."""
+    lines = clean(trial.get("error_message") or "").strip().splitlines()
+    return one_line(lines[0], NOTE_LENGTH) if succeeded(trial) and lines else None
+
+
+def short_note(trial: Trial) -> str | None:
+    """The name of the exception where the note begins with one, else the note."""
+    text = note(trial)
+    name = (text or "").partition(":")[0]
+    return name if name.isidentifier() else text
 
 
 def live_trials(task: Task) -> list[Trial]:

@@ -5,7 +5,7 @@ from oddish.cli.output import say
 from oddish.cli.progress import summary
 from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, number, one_line
-from oddish.cli.trials import detail, live_trials, model_label
+from oddish.cli.trials import detail, live_trials, model_label, word
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
 
@@ -43,7 +43,7 @@ def print_trial(trial: Trial) -> None:
         "Agent": trial["agent"],
         "Model": model_label(trial["model"]),
         "Environment": trial.get("environment") or "–",
-        "Status": trial["status"],
+        "Status": word(trial),
         "Detail": detail(trial),
         "Reward": number(trial["reward"]),
         "Attempts": f"{trial['attempts']} of at most {trial['max_attempts']}",

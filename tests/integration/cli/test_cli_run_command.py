@@ -156,6 +156,35 @@ def test_a_failed_trial_is_explained_and_ends_with_1(server: Any, invoke: Any, m
     assert "\x1b" not in result.output
 
 
+def test_a_cancelled_trial_is_not_called_failed_and_ends_with_1(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def stop(fake: Any) -> None:
+        for trial in fake.trials():
+            trial.update(status="failed", harbor_stage="cancelled", error_message="cancelled by user")
+
+    server.tick = stop
+    result = invoke("run", make_task_dir(), "-a", "oracle")
+    assert result.exit_code == 1
+    row = next(line for line in result.output.splitlines() if line.startswith("greet "))
+    assert row.split()[-2:] == ["–", "1"]
+    assert "greet-00000005-0  cancelled  cancelled by user" in result.output
+    assert "failed" not in result.output
+
+
+def test_what_happened_beside_a_reward_is_noted(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def time_out(fake: Any) -> None:
+        for trial in fake.trials():
+            trial.update(status="success", reward=0.0, error_message="AgentTimeoutError: \x1b[2Jafter 5s\nmore")
+
+    server.tick = time_out
+    result = invoke("run", make_task_dir(), "-a", "oracle")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert "greet-00000005-0  success  reward 0  (AgentTimeoutError)" in lines
+    notes = lines[lines.index("Notes") :]
+    assert any(line.split() == ["greet-00000005-0", "AgentTimeoutError:", "after", "5s"] for line in notes)
+    assert "\x1b" not in result.output
+
+
 def test_a_reward_of_zero_is_a_success(server: Any, invoke: Any, make_task_dir: Any) -> None:
     server.tick = lambda fake: [trial.update(status="success", reward=0.0) for trial in fake.trials()]
     assert invoke("run", make_task_dir(), "-a", "nop").exit_code == 0

@@ -47,7 +47,7 @@ def test_the_system_groups_by_experiment_and_shows_the_newest(server: Any, invok
     shown = [line.split()[0] for line in result.output.splitlines() if line.startswith(("exp-", "calm-"))]
     assert shown == ["exp-8", "exp-7", "exp-6", "calm-fern-0001", "exp-5", "exp-4", "exp-3", "exp-2"]
     row = next(line for line in result.output.splitlines() if line.startswith("calm-"))
-    assert row.split()[1:6] == ["1", "0", "1", "1", "1"]
+    assert row.split()[1:7] == ["1", "0", "1", "1", "0", "1"]
     assert "and 2 older" in result.output
 
 
@@ -55,7 +55,10 @@ def test_the_system_as_json(server: Any, invoke: Any, greet: Any) -> None:
     document = json.loads(invoke("status", "--json").stdout)
     assert document["health"]["status"] == "healthy"
     (experiment,) = document["experiments"]
-    assert (experiment["name"], experiment["trials"]) == ("calm-fern-0001", {"success": 1, "failed": 1, "running": 1})
+    assert (experiment["name"], experiment["trials"]) == (
+        "calm-fern-0001",
+        {"success": 1, "cancelled": 1, "running": 1},
+    )
 
 
 NO_WORKER = "No worker is alive: nothing runs now."
@@ -103,7 +106,7 @@ def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
 def test_an_unknown_id_is_tried_as_an_experiment(server: Any, invoke: Any, greet: Any) -> None:
     for reference in ("calm-fern-0001", "e0000001"):
         output = invoke("status", reference).output
-        assert "Experiment calm-fern-0001  2/3 done: 1 running, 1 success, 1 failed" in output
+        assert "Experiment calm-fern-0001  2/3 done: 1 running, 1 success, 1 cancelled" in output
 
 
 def test_an_experiment_by_option(server: Any, invoke: Any, greet: Any) -> None:

@@ -2,7 +2,7 @@ from typing import cast
 
 import pytest
 
-from oddish.cli.trials import detail, rows
+from oddish.cli.trials import counts, detail, note, rows, short_note
 from oddish.client.types import Task, Trial
 
 
@@ -57,6 +57,33 @@ def queue(**changes: object) -> dict[str, object]:
 )
 def test_each_state_is_explained(changes: dict[str, object], expected: str) -> None:
     assert detail(trial(**changes)) == expected
+
+
+def test_cancelled_is_a_state_of_its_own() -> None:
+    trials = [
+        trial(0, status="failed", harbor_stage="cancelled"),
+        trial(1, status="failed", harbor_stage="completed"),
+        trial(2, status="running", harbor_stage="cancelled"),
+        trial(3, status="pending"),
+    ]
+    assert counts(trials) == {"cancelled": 1, "failed": 1, "running": 1, "queued": 1}
+
+
+@pytest.mark.parametrize(
+    ("error", "long", "short"),
+    [
+        (None, None, None),
+        (" \n", None, None),
+        ("AgentTimeoutError: after 5s\nmore", "AgentTimeoutError: after 5s", "AgentTimeoutError"),
+        ("AgentTimeoutError", "AgentTimeoutError", "AgentTimeoutError"),
+        ("\x1b[1mnot a name: x", "not a name: x", "not a name: x"),
+        ("x" * 200, "x" * 99 + "…", "x" * 99 + "…"),
+    ],
+)
+def test_what_happened_beside_a_reward(error: str | None, long: str | None, short: str | None) -> None:
+    successful = trial(status="success", reward=0.0, error_message=error)
+    assert (note(successful), short_note(successful)) == (long, short)
+    assert note(trial(status="failed", error_message=error)) is None
 
 
 def test_results_are_grouped_and_counted() -> None:

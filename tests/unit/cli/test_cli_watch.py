@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from oddish.cli import watch
-from oddish.cli.progress import PlainProgress
+from oddish.cli.progress import PlainProgress, summary
 from oddish.cli.watch import Outage, RunScope, Snapshot, follow
 from oddish.client.errors import ApiError, Unreachable
 from oddish.client.types import Task, Trial
@@ -138,6 +138,21 @@ def test_plain_progress_writes_changes_once() -> None:
         "t-00000000-0  running  running",
         "t-00000000-0  success  reward –",
     ]
+
+
+def test_plain_progress_names_what_happened_beside_a_reward_and_who_was_stopped() -> None:
+    lines: list[str] = []
+    trials = [
+        trial(0, "success", reward=0.0, error_message="AgentTimeoutError: after 5s"),
+        trial(1, "failed", harbor_stage="cancelled", error_message="cancelled by user"),
+    ]
+    PlainProgress(lines.append).update(Snapshot([], trials))
+    assert lines == [
+        "t-00000000-0  success  reward 0  (AgentTimeoutError)",
+        "t-00000000-1  cancelled  cancelled by user",
+    ]
+    assert summary(Snapshot([], trials)) == "2/2 done: 1 success, 1 cancelled"
+    assert not Snapshot([], trials).successful
 
 
 def test_plain_progress_counts_many_trials() -> None:
