@@ -6,18 +6,19 @@ import click
 
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import print_json, say
+from oddish.cli.output import print_error, print_json, say
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve
-from oddish.cli.submit import Plan, submit
+from oddish.cli.submit import Plan, nothing_started, submit
 from oddish.cli.tables import print_results
 from oddish.cli.text import command, plural
 from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
 from oddish.client.types import AgentConfig, Submitted, SweepConfig
+from oddish.errors import OddishError
 from oddish.names import experiment_name
 
 EXAMPLES = """\b
@@ -110,7 +111,14 @@ def run(
     endpoint = resolve(api)
     if talk:
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
-    submitted = _submit(endpoint, tasks, plan, submit_concurrency)
+    try:
+        submitted = _submit(endpoint, tasks, plan, submit_concurrency)
+    except OddishError as error:
+        if as_json or not nothing_started(error):
+            raise
+        print_error(error)
+        say("Nothing was started.", err=True)
+        ctx.exit(1)
     if as_json:
         print_json(_document(submitted))
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oddish.cli.text import command, plural
 from oddish.client import Client
+from oddish.client.errors import ApiError
 from oddish.client.types import Submitted, SweepConfig, SweepRequest
 from oddish.errors import OddishError
 
@@ -59,6 +60,16 @@ def submit(
     if refused:
         raise _partly(plan, len(done), refused)
     return [done[task] for task in tasks]
+
+
+def nothing_started(error: OddishError) -> bool:
+    """Whether a submission that ended so has certainly left no trial: the server said no to its first task.
+
+    Without an answer, or with that of something between here and the server, what was asked for may be done.
+    """
+    return isinstance(error, ApiError) and (
+        error.http_status < 500 or (error.http_status == 503 and "code" in error.problem)
+    )
 
 
 def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:

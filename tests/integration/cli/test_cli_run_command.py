@@ -379,6 +379,27 @@ def test_filters_that_leave_nothing(server: Any, invoke: Any, make_task_dir: Any
     assert "greet" in result.output
 
 
+@pytest.mark.parametrize("path", ["/tasks/upload/init", "/tasks/sweep"])
+def test_a_refused_first_task_has_started_nothing(server: Any, invoke: Any, make_task_dir: Any, path: str) -> None:
+    server.refusals["POST", path] = (422, {"detail": "There is no agent zzz.", "code": "invalid_input"})
+    result = invoke("run", make_task_dir(), "-a", "zzz")
+    assert result.exit_code == 1
+    assert "There is no agent zzz." in result.stderr
+    assert result.output.splitlines()[-1] == "Nothing was started."
+    document = json.loads(invoke("run", make_task_dir(), "-a", "zzz", "--json").stdout)
+    assert document["error"] == "There is no agent zzz."
+
+
+def test_an_unclear_end_of_a_submission_is_not_called_nothing(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
+    server.refusals["POST", "/tasks/sweep"] = (504, {})
+    result = invoke("run", make_task_dir(), "-a", "nop")
+    assert result.exit_code == 1
+    assert "Nothing was started" not in result.output
+
+
 def test_an_absent_server(invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODDISH_API_KEY", "ok_1")
     monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
