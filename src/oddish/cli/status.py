@@ -3,8 +3,9 @@
 import click
 
 from oddish.cli import overview
+from oddish.cli.details import Details, read_details
 from oddish.cli.group import INTERRUPTED, Command
-from oddish.cli.lookup import Found, find, find_experiment
+from oddish.cli.lookup import Found, FoundTrial, find, find_experiment
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
 from oddish.cli.progress import for_output
@@ -26,7 +27,7 @@ Examples:
 @click.argument("reference", metavar="[ID]", required=False)
 @click.option("-e", "--experiment", metavar="EXPERIMENT", help="Show this experiment, by id or name.")
 @click.option("-w", "--watch", is_flag=True, help="Follow the task, trial or experiment until its trials have ended.")
-@click.option("-v", "--verbose", is_flag=True, help="More about the system.")
+@click.option("-v", "--verbose", is_flag=True, help="More about the system; the ends of a trial's logs.")
 @api_option
 @json_option
 @click.pass_context
@@ -67,7 +68,10 @@ def status(
             except KeyboardInterrupt:
                 say("\nNo longer watching; the trials go on.", err=True)
                 ctx.exit(INTERRUPTED)
-    print_found(found)
+        details = Details()
+        if isinstance(found, FoundTrial):
+            details = read_details(client, found.trial, logs=verbose)
+    print_found(found, details)
 
 
 def _watched(client: Client, found: Found) -> Found:

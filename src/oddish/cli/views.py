@@ -1,5 +1,6 @@
 """What ``status`` shows of a task, a trial and an experiment."""
 
+from oddish.cli.details import Details, log_end
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask
 from oddish.cli.output import say
 from oddish.cli.progress import summary
@@ -12,13 +13,13 @@ from oddish.client.types import JSON, Task, Trial
 ERROR_LINES = 30
 
 
-def print_found(found: Found) -> None:
+def print_found(found: Found, details: Details) -> None:
     if isinstance(found, FoundExperiment):
         print_experiment(found)
     elif isinstance(found, FoundTask):
         print_task(found.task)
     else:
-        print_trial(found.trial)
+        print_trial(found.trial, details)
 
 
 def print_experiment(found: FoundExperiment) -> None:
@@ -36,10 +37,10 @@ def print_task(task: Task) -> None:
     print_trials(trials)
 
 
-def print_trial(trial: Trial) -> None:
+def print_trial(trial: Trial, details: Details) -> None:
     facts = {
         "Trial": trial["id"],
-        "Experiment": trial["experiment_id"],
+        "Experiment": _experiment(trial, details),
         "Agent": trial["agent"],
         "Model": model_label(trial["model"]),
         "Environment": trial.get("environment") or "–",
@@ -53,6 +54,7 @@ def print_trial(trial: Trial) -> None:
         "Tests": _tests(trial.get("result")),
         "Tokens": _tokens(trial),
         "Cost": _cost(trial),
+        "Files": None if details.files is None else str(details.files),
         "Replaced by": trial.get("superseded_by_trial_id"),
     }
     made = table("", "")
@@ -66,6 +68,16 @@ def print_trial(trial: Trial) -> None:
         say("\nError:")
         for line in clean(trial["error_message"]).splitlines()[:ERROR_LINES]:
             say(f"  {line}")
+    for writer in ("agent", "verifier"):
+        if lines := log_end(clean(details.logs or ""), writer):
+            say(f"\nOutput of the {writer}:")
+            for line in lines:
+                say(f"  {line}")
+
+
+def _experiment(trial: Trial, details: Details) -> str:
+    name, identity = details.experiment, trial["experiment_id"]
+    return identity if name in (None, identity) else f"{name} ({identity})"
 
 
 def _phases(timing: dict[str, JSON] | None) -> str | None:

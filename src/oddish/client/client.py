@@ -14,12 +14,16 @@ from oddish.client.connection import DEFAULT_TIMEOUT, Connection
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import (
     Cancelled,
+    Experiment,
     Health,
     Load,
     Submitted,
     SweepRequest,
     Task,
     Trial,
+    TrialFile,
+    TrialFiles,
+    TrialLogs,
     UploadedVersion,
     UploadTarget,
 )
@@ -122,6 +126,27 @@ class Client:
 
     def trial(self, trial_id: str) -> Trial:
         return cast("Trial", self._connection.call("GET", f"/trials/{_segment(trial_id)}"))
+
+    def trial_files(self, trial_id: str) -> Iterator[TrialFile]:
+        """All that are stored of a trial, in the order of their paths, however many pages that takes."""
+        cursor: str | None = None
+        while True:
+            params = {} if cursor is None else {"cursor": cursor}
+            page = cast(
+                "TrialFiles", self._connection.call("GET", f"/trials/{_segment(trial_id)}/files", params=params)
+            )
+            yield from page["files"]
+            cursor = page["cursor"]
+            if cursor is None:
+                return
+
+    def trial_logs(self, trial_id: str) -> str:
+        """The ends of a trial's text files, each under a line ``=== PATH ===``."""
+        return cast("TrialLogs", self._connection.call("GET", f"/trials/{_segment(trial_id)}/logs"))["logs"]
+
+    def experiment(self, experiment_id: str) -> Experiment:
+        """By id or name."""
+        return cast("Experiment", self._connection.call("GET", f"/experiments/{_segment(experiment_id)}"))
 
     def tasks(
         self, *, experiment_id: str | None = None, limit: int = PAGE, offset: int = 0, include_trials: bool = True

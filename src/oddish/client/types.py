@@ -130,6 +130,28 @@ class ExperimentRef(TypedDict):
     name: str
 
 
+class Experiment(TypedDict):
+    id: str
+    name: str
+
+
+class TrialFile(TypedDict):
+    path: str
+    size: int
+    sha256: str
+
+
+class TrialFiles(TypedDict):
+    trial_id: str
+    files: list[TrialFile]
+    cursor: str | None
+
+
+class TrialLogs(TypedDict):
+    trial_id: str
+    logs: str
+
+
 class Task(TypedDict):
     id: str
     name: str

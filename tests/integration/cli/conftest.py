@@ -84,6 +84,8 @@ class FakeServer:
     calls: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
     uploads: dict[str, bytes] = field(default_factory=dict)
     refusals: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
+    files: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The stored files of trials, by the id of the trial and the path of the file."""
     tick: Callable[["FakeServer"], None] = lambda server: None
     workers: int = 1
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -119,6 +121,13 @@ class FakeServer:
             if headers.get("authorization") != f"Bearer {KEY}" and url.path != "/health":
                 return 401, {"detail": "The key is unknown.", "code": "unauthenticated"}
             name = f"{method.lower()}_{re.sub('[^a-z]+', '_', url.path.split('/')[-1])}"
+            if method == "GET" and (found := re.fullmatch("/trials/([^/]+)/(files|logs)", url.path)):
+                return self._evidence(*found.groups(), query)
+            if method == "GET" and url.path.startswith("/experiments/"):
+                names = {identity: name for name, identity in self.experiments.items()}
+                identity = url.path.rpartition("/")[2]
+                known = identity in names
+                return (200, {"id": identity, "name": names[identity]}) if known else (404, {"detail": "No."})
             if method == "GET" and (found := re.fullmatch("/(tasks|trials)/(.+)", url.path)):
                 return self._one(*found.groups())
             return getattr(self, name)(body, query)
@@ -130,6 +139,18 @@ class FakeServer:
             if thing["id"] == identity:
                 return 200, thing
         return 404, {"detail": f"{identity} is not here.", "code": "not_found"}
+
+    def _evidence(self, trial_id: str, kind: str, query: dict[str, str]) -> tuple[int, object]:
+        """One file a page, so that a reader has to go on."""
+        if trial_id not in self.files:
+            return 404, {"detail": "It has no files yet.", "code": "not_found"}
+        files = self.files[trial_id]
+        if kind == "logs":
+            logs = "\n".join(f"=== {path} ===\n{text}" for path, text in files.items())
+            return 200, {"trial_id": trial_id, "logs": logs, "s3_key": None}
+        left = [path for path in sorted(files) if path > query.get("cursor", "")]
+        page = [{"path": path, "size": len(files[path]), "sha256": "0" * 64} for path in left[:1]]
+        return 200, {"trial_id": trial_id, "files": page, "cursor": left[0] if left[1:] else None}
 
     def get_health(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         return 200, {"status": "healthy", "database": "connected", "timestamp": NOW, "version": "9.9.9"}

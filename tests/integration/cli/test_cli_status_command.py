@@ -103,6 +103,35 @@ def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
     assert "\x1b" not in output
 
 
+def test_the_experiment_and_the_files_of_a_trial(server: Any, invoke: Any, greet: Any) -> None:
+    server.files[f"{TASK}-0"] = {
+        "agent/claude.txt": "".join(f"step {number}\n" for number in range(40)) + "\x1b[2Jdone\n",
+        "trial.log": "of the trial\n",
+        "verifier/test-stdout.txt": "1 passed\n",
+    }
+    lines = invoke("status", f"{TASK}-0").output.splitlines()
+    facts = {words[0]: " ".join(words[1:]) for line in lines if (words := line.split())}
+    assert (facts["Experiment"], facts["Files"]) == ("calm-fern-0001 (e0000001)", "3")
+    assert "Output of the agent:" not in lines
+    output = invoke("status", f"{TASK}-0", "-v").output
+    agent, verifier = output.partition("Output of the agent:\n")[2].split("\nOutput of the verifier:\n")
+    assert agent.splitlines()[:2] == ["  agent/claude.txt:", "    step 11"]
+    assert agent.splitlines()[-1] == "    done"
+    assert len(agent.splitlines()) == 31
+    assert verifier.splitlines() == ["  verifier/test-stdout.txt:", "    1 passed"]
+
+
+@pytest.mark.parametrize("status", [404, 403])
+def test_a_server_that_tells_no_more_of_a_trial(server: Any, invoke: Any, greet: Any, status: int) -> None:
+    for path in (f"/trials/{TASK}-0/files", f"/trials/{TASK}-0/logs", "/experiments/e0000001"):
+        server.refusals["GET", path] = (status, {"detail": "There is no such path."})
+    result = invoke("status", f"{TASK}-0", "-v")
+    assert result.exit_code == 0, result.output
+    assert "e0000001" in result.output
+    assert "Files" not in result.output
+    assert "Output of" not in result.output
+
+
 def test_an_unknown_id_is_tried_as_an_experiment(server: Any, invoke: Any, greet: Any) -> None:
     for reference in ("calm-fern-0001", "e0000001"):
         output = invoke("status", reference).output
