@@ -98,6 +98,7 @@ def test_running_again_starts_what_is_missing(oddish: Cli, examples: Path) -> No
 def test_json_in_the_background(oddish: Cli, examples: Path) -> None:
     document = oddish.json("run", examples / "hello-world", "-a", "nop", "-E", "quiet", "--n-trials", "2")
     assert (document["experiment"], document["total_trials"]) == ("quiet", 2)
+    assert sorted(document["tasks"][0]["trials"]) == sorted(trial["id"] for trial in oddish.trials("quiet"))
     assert "2/2 done: 2 success" in oddish("status", "-e", "quiet", "--watch")
     task_id = document["tasks"][0]["id"]
     assert oddish.json("status", task_id)["id"] == task_id

@@ -94,6 +94,11 @@ def run(
     directory = _one_path(path, path_option)
     if background and watch:
         raise click.UsageError("--background and --watch exclude each other.")
+    if as_json and watch:
+        follow = command("status", "-e", experiment or "NAME", "--watch")
+        raise click.UsageError(
+            f"--json prints one document and does not watch. To follow the trials after it: {follow}"
+        )
     config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
     if env is not None:
         config["environment"] = env
@@ -120,7 +125,7 @@ def run(
         say("Nothing was started.", err=True)
         ctx.exit(1)
     if as_json:
-        print_json(_document(submitted))
+        print_json(_document(submitted, n_trials))
         return
     if talk:
         created = sum(len(task["new_trial_ids"]) for task in submitted)
@@ -152,15 +157,21 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
         raise
 
 
-def _document(submitted: list[Submitted]) -> dict[str, object]:
+def _document(submitted: list[Submitted], n_trials: int) -> dict[str, object]:
     return {
         "experiment": submitted[0]["experiment_name"],
         "experiment_id": submitted[0]["experiment_id"],
         "experiment_url": None,
         "public_experiment_url": None,
-        "total_trials": sum(task["trials_count"] for task in submitted),
+        "total_trials": n_trials * len(submitted),
         "tasks": [
-            {"id": task["id"], "trials_count": task["trials_count"], "url": None, "public_url": None}
+            {
+                "id": task["id"],
+                "trials_count": task["trials_count"],
+                "trials": task["new_trial_ids"],
+                "url": None,
+                "public_url": None,
+            }
             for task in submitted
         ],
     }

@@ -86,6 +86,8 @@ class FakeServer:
     refusals: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)
     """The stored files of trials, by the id of the trial and the path of the file."""
+    shortfall: int | None = None
+    """How many trials a submission creates, when the experiment has the others already."""
     tick: Callable[["FakeServer"], None] = lambda server: None
     workers: int = 1
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -195,7 +197,7 @@ class FakeServer:
         task = self.tasks.setdefault(task_id, _task(task_id, experiment_id, body["experiment_id"]))
         created = []
         for config in body["configs"]:
-            for _ in range(config["n_trials"]):
+            for _ in range(config["n_trials"] if self.shortfall is None else self.shortfall):
                 trial = _trial(
                     task_id,
                     len(task["trials"]),

@@ -121,8 +121,24 @@ def test_json_is_one_document_and_does_not_watch(server: Any, invoke: Any, make_
         "experiment_url": None,
         "public_experiment_url": None,
         "total_trials": 1,
-        "tasks": [{"id": "greet-00000005", "trials_count": 1, "url": None, "public_url": None}],
+        "tasks": [
+            {"id": "greet-00000005", "trials_count": 1, "trials": ["greet-00000005-0"], "url": None, "public_url": None}
+        ],
     }
+
+
+def test_json_counts_what_was_asked_for(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    server.shortfall = 1
+    document = json.loads(invoke("run", make_task_dir(), "-a", "nop", "--n-trials", "3", "--json").stdout)
+    assert document["total_trials"] == 3
+    assert document["tasks"][0]["trials"] == ["greet-00000005-0"]
+
+
+def test_json_does_not_go_with_watching(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", "--json", "-w")
+    assert result.exit_code == 2
+    assert "oddish status -e calm-fern-1234 --watch" in " ".join(result.output.split())
+    assert server.calls == []
 
 
 def test_a_dataset_is_one_experiment(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
