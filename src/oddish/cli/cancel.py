@@ -31,14 +31,23 @@ def cancel(reference: str | None, experiment: str | None, force: bool, api: str 
         found = find_experiment(client, experiment) if experiment else _task_or_trial(client, reference or "")
         name = one_line(experiment or reference or "")
         active = sum(not finished(trial) for trial in found.snapshot().trials)
+        if not (active or force or as_json):
+            say(_nothing_of(name))
+            return
         if not (force or as_json) and not _agreed(name, active):
             say("Nothing was cancelled.")
             return
         result = _cancel(client, found)
     if as_json:
         print_json(result)
-    else:
+    elif result["trials_cancelled"]:
         say(f"{plural(result['trials_cancelled'], 'trial')} of {name} cancelled.")
+    else:
+        say(_nothing_of(name))
+
+
+def _nothing_of(name: str) -> str:
+    return f"Nothing of {name} was queued or running."
 
 
 def _task_or_trial(client: Client, reference: str) -> FoundTrial | FoundTask:

@@ -1,5 +1,6 @@
 """``oddish run``: from a task directory to recorded rewards."""
 
+import re
 from pathlib import Path
 
 import click
@@ -18,9 +19,11 @@ from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
 from oddish.client.types import AgentConfig, Submitted, SweepConfig
-from oddish.errors import OddishError
+from oddish.errors import InvalidInput, OddishError
 from oddish.names import experiment_name
 
+ADDRESS = re.compile("([a-z][a-z0-9+.-]+:)/+(.*)", re.IGNORECASE | re.DOTALL)
+"""As it looks once it has been taken for a path, which has one slash where there were two."""
 EXAMPLES = """\b
 Examples:
   oddish run my-task -a oracle
@@ -142,6 +145,11 @@ def _one_path(positional: Path | None, option: Path | None) -> Path:
     chosen = positional if positional is not None else option
     if chosen is None:
         raise click.UsageError("Name a task or a directory of tasks, for example: oddish run my-task -a oracle")
+    if (address := ADDRESS.match(str(chosen))) and not chosen.exists():
+        raise InvalidInput(
+            f"{address[1]}//{address[2]} is an address; PATH is a local directory.",
+            fix="Fetch the task first, for example with git clone, and name its directory.",
+        )
     return chosen
 
 
@@ -203,5 +211,4 @@ def _next_commands(end: Snapshot, plan: Plan) -> list[str]:
     return [
         command("status", "-e", plan.experiment),
         *(command("status", trial["id"]) for trial in interesting),
-        command("run", "--help"),
     ]

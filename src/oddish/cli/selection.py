@@ -19,9 +19,11 @@ def select_tasks(
     found = discover(path)
     chosen = _filtered(found, include, exclude)
     if not chosen:
-        filters = [f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude]
+        filters = " ".join([f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude])
+        if len(found) == 1:
+            raise InvalidInput(f"The only task of {path}, {_name(found[0])}, does not pass {filters}.")
         raise InvalidInput(
-            f"None of the {plural(len(found), 'task')} in {path} passes {' '.join(filters)}.",
+            f"None of the {len(found)} tasks in {path} passes {filters}.",
             fix=f"The tasks are {joined(map(_name, found))}.",
         )
     chosen = chosen[:limit]

@@ -51,6 +51,14 @@ def test_one_trial(server: Any, invoke: Any, flag: str) -> None:
     assert statuses(server) == ["success", "failed", "queued"]
 
 
+@pytest.mark.parametrize("flags", [[], ["-f"]])
+def test_nothing_is_left_to_cancel(server: Any, invoke: Any, flags: list[str]) -> None:
+    invoke("cancel", TASK, "-f")
+    result = invoke("cancel", TASK, *flags)
+    assert result.exit_code == 0
+    assert result.output == f"Nothing of {TASK} was queued or running.\n"
+
+
 def test_an_experiment(server: Any, invoke: Any) -> None:
     assert invoke("cancel", "--experiment", "calm-fern-0001", "--force").exit_code == 0
     assert server.bodies("POST", "/tasks/cancel") == [{"task_ids": [], "experiment_id": "calm-fern-0001"}]

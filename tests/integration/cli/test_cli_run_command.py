@@ -63,6 +63,7 @@ def test_the_results_are_a_table_and_the_next_commands(server: Any, invoke: Any,
     row = next(line for line in result.output.splitlines() if line.startswith("greet "))
     assert row.split() == ["greet", "oracle", "–", "3", "1", "1", "1", "1", "3/3", "–"]
     assert "oddish status greet-00000005-0" in result.output
+    assert "--help" not in result.output
 
 
 def test_options_reach_the_submission(server: Any, invoke: Any, make_task_dir: Any) -> None:
@@ -390,9 +391,25 @@ def test_an_empty_dataset(server: Any, invoke: Any, tmp_path: Path) -> None:
 def test_filters_that_leave_nothing(server: Any, invoke: Any, make_task_dir: Any) -> None:
     result = invoke("run", make_task_dir(), "-a", "nop", "-t", "zzz*")
     assert result.exit_code == 1
-    assert "None of the 1 task" in result.output
-    assert "-t zzz*" in result.output
-    assert "greet" in result.output
+    assert "greet, does not pass -t zzz*." in result.output
+
+
+def test_filters_that_leave_nothing_of_a_dataset(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_task_dir(name, tmp_path / "set")
+    result = invoke("run", tmp_path / "set", "-a", "nop", "-t", "zzz*", "-x", "a")
+    assert result.exit_code == 1
+    assert "None of the 2 tasks in " in result.output
+    assert " passes -t zzz* -x a." in result.output
+    assert "The tasks are a, b." in result.output
+
+
+@pytest.mark.parametrize("address", ["https://example.com/my-task", "git://example.com"])
+def test_an_address_is_no_path(server: Any, invoke: Any, address: str) -> None:
+    result = invoke("run", address, "-a", "nop")
+    assert result.exit_code == 1
+    assert f"{address} is an address; PATH is a local directory." in result.output
+    assert server.calls == []
 
 
 @pytest.mark.parametrize("path", ["/tasks/upload/init", "/tasks/sweep"])
