@@ -87,9 +87,14 @@ class Claim:
     memory_mb: int
 
     @property
+    def tag(self) -> str:
+        """Unique among the executions of the subject: ``<epoch>-<claim prefix>``."""
+        return f"{self.epoch}-{self.claim_id.hex[:8]}"
+
+    @property
     def label(self) -> str:
-        """Unique name of the execution, safe as one path component: ``<subject>.<epoch>-<claim prefix>``."""
-        return f"{self.subject_id}.{self.epoch}-{self.claim_id.hex[:8]}"
+        """Unique name of the execution, safe as one path component: ``<subject>.<tag>``."""
+        return f"{self.subject_id}.{self.tag}"
 
 
 async def claim(

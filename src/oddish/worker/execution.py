@@ -68,8 +68,7 @@ class Execution:
     def __init__(self, claim: Claim, services: Services) -> None:
         self.claim = claim
         self._services = services
-        self._child: Child | None = None
-        self._prefix = f"trials/{claim.subject_id}/{claim.epoch}-{claim.claim_id.hex[:8]}"
+        self._prefix = f"trials/{claim.subject_id}/{claim.tag}"
         self._cancelled = asyncio.Event()
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
