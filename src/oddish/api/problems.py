@@ -12,7 +12,7 @@ from sqlalchemy import exc
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from oddish.errors import OddishError
+from oddish.errors import Forbidden, InvalidInput, NotFound, OddishError, TooLarge, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
@@ -23,56 +23,82 @@ CONFIDENTIAL = re.compile(r"env|key|secret|token|password|credential|auth", re.I
 log = structlog.get_logger()
 
 
-def problem(
-    status: int,
-    code: str,
-    detail: str,
-    *,
-    fix: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    **members: object,
-) -> JSONResponse:
+class InvalidRequest(OddishError):
+    """A parameter, header or member of the body is missing or cannot be read; `errors` lists each of them."""
+
+    code = "validation"
+    status = 422
+
+
+class MethodNotAllowed(OddishError):
+    """The path exists, and this method does not apply to it."""
+
+    code = "method_not_allowed"
+    status = 405
+
+
+class HttpRefusal(OddishError):
+    """Refused below the routes; the status says why."""
+
+    code = "http_error"
+
+
+class Misdirected(OddishError):
+    """The server does not answer for the host named by the request."""
+
+    code = "misdirected"
+    status = 421
+
+
+class ForeignOrigin(Forbidden):
+    """A page of another origin asked for a change."""
+
+    code = "foreign_origin"
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer in time; trying again may help."""
+
+    code = "database_unavailable"
+
+
+class Internal(OddishError):
+    """The server failed; its log has the reason under the `incident`."""
+
+    code = "internal"
+    status = 500
+
+
+def refusal(error: OddishError, *, status: int | None = None, **members: object) -> JSONResponse:
+    """The document for ``error``; ``members`` are added to it."""
+    status = status or error.status
     document: dict[str, object] = {
         "type": "about:blank",
         "title": http.HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail,
-        "code": code,
+        "detail": error.message,
+        "code": error.code,
     }
-    if fix is not None:
-        document["fix"] = fix
-    return JSONResponse(
-        document | members, status_code=status, headers=dict(headers) if headers else None, media_type=MEDIA_TYPE
-    )
-
-
-def refusal(error: OddishError) -> JSONResponse:
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}.get(error.status)
-    return problem(error.status, error.code, error.message, fix=error.fix, headers=headers)
+    if error.fix is not None:
+        document["fix"] = error.fix
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}.get(status)
+    return JSONResponse(document | members, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def failure(error: Exception, request: Request) -> JSONResponse:
     """An unexpected error: logged with an id, which is all the caller learns."""
     if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
         log.warning("database_unavailable", path=request.url.path, error=str(error.__cause__ or error))
-        return problem(
-            503,
-            "database_unavailable",
-            "The database does not answer in time.",
-            fix="Try again in a moment.",
-            headers={"Retry-After": RETRY_AFTER_SECONDS},
-        )
+        return refusal(DatabaseUnavailable("The database does not answer in time.", fix="Try again in a moment."))
     if isinstance(error, exc.DataError | UnicodeEncodeError):
-        return problem(400, "invalid_input", "The request holds a character or number that cannot be stored.")
+        return refusal(InvalidInput("The request holds a character or number that cannot be stored."))
     incident = secrets.token_hex(8)
     log.error("request_failed", incident=incident, method=request.method, path=request.url.path, exc_info=error)
-    return problem(
-        500,
-        "internal",
+    unexpected = Internal(
         f"The server failed to answer; its log has the reason under {incident}.",
         fix="Report this incident to the operator of the server.",
-        incident=incident,
     )
+    return refusal(unexpected, incident=incident)
 
 
 def install(app: FastAPI) -> None:
@@ -88,20 +114,23 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    known = {
-        404: ("not_found", f"There is no {request.url.path} here."),
-        405: ("method_not_allowed", f"{request.method} is not possible on {request.url.path}."),
-        413: ("too_large", str(error.detail)),
+    method, path, said = request.method, request.url.path, str(error.detail)
+    known: dict[int, OddishError] = {
+        400: InvalidInput(f"{said}."),
+        404: NotFound(f"There is no {path} here."),
+        405: MethodNotAllowed(f"{method} is not possible on {path}."),
+        413: TooLarge(said),
     }
-    code, detail = known.get(error.status_code, ("http_error", str(error.detail)))
-    return problem(error.status_code, code, detail, headers=error.headers)
+    response = refusal(known.get(error.status_code, HttpRefusal(said)), status=error.status_code)
+    response.headers.update(error.headers or {})
+    return response
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     found = [_explained(entry) for entry in error.errors()]
     detail = " ".join(f"{entry['field']}: {_sentence(entry['message'])}" for entry in found[:SHOWN_ERRORS])
-    return problem(422, "validation", detail, errors=found)
+    return refusal(InvalidRequest(detail), errors=found)
 
 
 def _explained(entry: Mapping[str, object]) -> dict[str, str]:

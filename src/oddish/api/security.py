@@ -7,8 +7,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from oddish.api.problems import problem
+from oddish.api.problems import ForeignOrigin, Misdirected, refusal
 from oddish.api.services import LOOPBACK
+from oddish.errors import TooLarge
 from oddish.settings import Settings
 
 MUTATIONS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -44,13 +45,11 @@ class HostCheck:
         if scope["type"] == "http":
             host = Headers(scope=scope).get("host", "")
             if not self._answers_for(host):
-                response = problem(
-                    421,
-                    "misdirected",
+                error = Misdirected(
                     f"This server does not answer for the host {host!r}.",
                     fix="Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by.",
                 )
-                await response(scope, receive, send)
+                await refusal(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -74,13 +73,11 @@ class OriginCheck:
             origin = headers.get("origin")
             own = {headers.get("host", "").lower(), self._public}
             if origin is not None and (_split(origin).netloc.lower() or None) not in own:
-                response = problem(
-                    403,
-                    "foreign_origin",
+                error = ForeignOrigin(
                     f"A page of {origin} may not change anything here.",
                     fix="Send the request from a page of this server, or without a browser.",
                 )
-                await response(scope, receive, send)
+                await refusal(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -134,7 +131,7 @@ class BodyLimit:
         return f"The request body is larger than {self._limit} bytes."
 
     def _refusal(self) -> ASGIApp:
-        return problem(413, "too_large", self._detail, fix="Send less at once; files go to the signed upload URL.")
+        return refusal(TooLarge(self._detail, fix="Send less at once; files go to the signed upload URL."))
 
 
 def _split(url: str) -> SplitResult:
