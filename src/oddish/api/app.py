@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 from oddish import __version__
 from oddish.api import problems, routing
 from oddish.api.access import AccessLog
+from oddish.api.description import DescribedAPI
 from oddish.api.routes import concurrency, evidence, health, load, reads, store, submission, uploads, versions
 from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
 from oddish.api.services import Services
@@ -36,7 +37,7 @@ def create_app(settings: Settings) -> FastAPI:
         yield
         await services.close()
 
-    app = FastAPI(
+    app = DescribedAPI(
         title="oddish",
         version=__version__,
         description="Agent evaluations in the Harbor task format.",
