@@ -12,6 +12,8 @@ from oddish.identity.principal import Principal
 from oddish.schemas.evidence import TrialFile, TrialFiles, TrialLogs
 from oddish.trials.evidence import Evidence, find_evidence, read_logs, read_result
 
+DOWNLOAD: dict[int | str, dict[str, object]] = {200: {"content": {"application/octet-stream": {}}}}
+
 type Limit = Annotated[int, Query(ge=1, le=1000)]
 
 router = new_router()
@@ -36,7 +38,7 @@ async def files(
     )
 
 
-@router.get("/trials/{trial_id}/files/{path:path}", tags=["trials"])
+@router.get("/trials/{trial_id}/files/{path:path}", tags=["trials"], response_class=Response, responses=DOWNLOAD)
 async def file(trial_id: str, path: str, principal: PrincipalOf, services: ServicesOf) -> Response:
     """The bytes, always as a download."""
     evidence = await _evidence(services, principal, trial_id)
