@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oddish.engine.protocol import Done
-from oddish.outcome import AttemptFacts, Ending, RecordedException
+from oddish.outcome import RESULT_UNREADABLE, AttemptFacts, Ending, RecordedException
 
 RESULT_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 16 * 1024
@@ -115,7 +115,7 @@ def attempt_facts(trial: TrialFacts | None, done: Done | None, ending: Ending) -
         reported = RecordedException(failure["type"], failure["message"], failure["phase"], failure["occurred_at"])
         exceptions = (reported, *(item for item in exceptions if item.type != "CancelledError"))
     elif done is not None and trial.problem is not None and failure is None:
-        exceptions = (RecordedException("ResultUnreadable", f"result.json is {trial.problem}.", None),)
+        exceptions = (RecordedException(RESULT_UNREADABLE, f"result.json is {trial.problem}.", None),)
     return AttemptFacts(
         ending=ending,
         cancelled=done is not None and done["cancelled"],

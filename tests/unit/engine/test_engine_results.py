@@ -182,7 +182,7 @@ def test_a_failure_outside_the_trial_joins_its_facts() -> None:
 
 def test_an_attempt_that_ended_without_a_result_is_not_usable() -> None:
     outcome = judge(attempt_facts(None, done(), "done"))
-    assert (outcome.status, outcome.reasons, outcome.retry) == ("failed", ("ResultUnreadable",), "backoff")
+    assert (outcome.status, outcome.reasons, outcome.retry) == ("failed", ("result_unreadable",), "backoff")
 
 
 def test_a_cancelled_creation_is_cancelled() -> None:
