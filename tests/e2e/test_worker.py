@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oddish.outcome import from_record, judge
 from oddish.queue.claim import claim
 from oddish.storage.manifest import read_manifest
 from support.deployments import Deployment, RunningWorker
@@ -49,6 +50,9 @@ async def test_metrics_and_test_counts_are_recorded(deployment: Deployment, exam
     [attempt] = await deployment.attempts(trial_id)
     manifest = await read_manifest(deployment.store, attempt["artifact_prefix"])
     assert tests["report_path"] in {file.path for file in manifest.files}
+    facts = from_record(attempt["facts"]["judged"])
+    assert (facts.rewards, facts.exceptions, facts.evidence, facts.reported_tests) == (trial["rewards"], (), "ctrf", 6)
+    assert judge(facts, policy="strict").reward_valid
 
 
 async def test_many_trials_share_one_unpacked_task(deployment: Deployment, examples: Path) -> None:

@@ -30,6 +30,8 @@ class TrialEvidence:
     metrics: Mapping[str, Any] | None = None
     tests: Mapping[str, Any] | None = None
     """As ``ctrf_summary`` gives it."""
+    reported_tests: int | None = None
+    """The fewest tests that a step's report accounts for; None when a step has none. Without steps, the trial's."""
     trajectory: TrajectoryMetrics | None = None
 
     @property
@@ -43,9 +45,11 @@ class TrialEvidence:
 
 def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
     """The evidence in a trial directory, whatever state it is in. ``steps`` names those of a multi-step trial."""
+    summaries = [ctrf_summary(directory, [name]) for name in steps] or [ctrf_summary(directory)]
     return TrialEvidence(
         metrics=metrics(directory, steps),
-        tests=ctrf_summary(directory, steps),
+        tests=summaries[-1],
+        reported_tests=None if None in summaries else min(summary["tests"] for summary in summaries if summary),
         trajectory=trajectory_metrics(directory, steps),
     )
 

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +19,16 @@ from oddish.outcome import RESULT_UNREADABLE, AttemptFacts, Ending, RecordedExce
 
 RESULT_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 16 * 1024
+MAX_CONTAINERS = 1_000_000
+"""Objects and lists in one document. Parsed, they take up to thirty times their size in the file."""
+MAX_MEMBERS = 8_000_000
+COUNT_LIMIT = 2**63 - 1
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
 type Problem = Literal["missing", "refused", "too_large", "malformed"]
-"""Why ``result.json`` could not be used; ``refused``: a link, a device or not readable."""
+"""Why a file cannot be used. ``refused``: a link, a device or not readable. ``too_large``: in bytes or members."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +110,13 @@ def read_trial(directory: Path) -> TrialFacts:
     )
 
 
-def attempt_facts(trial: TrialFacts | None, done: Done | None, ending: Ending) -> AttemptFacts:
+def attempt_facts(
+    trial: TrialFacts | None, done: Done | None, ending: Ending, reported_tests: int | None = None
+) -> AttemptFacts:
     """Join what the directory says with how the attempt ended, for ``oddish.outcome.judge``.
 
-    ``trial`` is None when no directory came to be, ``done`` when none was received (then ``ending`` is not ``done``).
+    ``trial`` is None when no directory came to be, ``done`` when none was received (then ``ending`` is not ``done``),
+    ``reported_tests`` when the verifier left no test report.
     """
     trial = trial or TrialFacts(problem="missing")
     exceptions = trial.exceptions
@@ -123,6 +133,7 @@ def attempt_facts(trial: TrialFacts | None, done: Done | None, ending: Ending) -
         exceptions=exceptions,
         verifier_disabled=trial.verifier_disabled,
         engine_reward_valid=trial.reward_valid,
+        reported_tests=reported_tests,
     )
 
 
@@ -155,11 +166,13 @@ def exception(info: object, times: Mapping[str, Timing]) -> RecordedException | 
     if name is None:
         return None
     occurred_at = _text(document.get("occurred_at"))
+    occurred = moment(occurred_at)
     begun = [
         phase
         for phase in PHASES
-        if (started := times[phase].started_at if phase in times else None)
-        and (not occurred_at or started <= occurred_at)
+        if phase in times
+        and (started := moment(times[phase].started_at)) is not None
+        and (occurred is None or started <= occurred)
     ]
     flag = _dict(document.get("policy")).get("has_valid_reward")
     return RecordedException(
@@ -199,18 +212,30 @@ def usage(agent_result: object) -> Usage:
 
 
 def add_up(usages: list[Usage]) -> Usage:
-    """The sum, None where no part reported anything."""
+    """The sum, None where no part reported anything or the sum is out of range."""
 
-    def total[N: (int, float)](values: list[N | None]) -> N | None:
-        known = [value for value in values if value is not None]
-        return sum(known[1:], known[0]) if known else None
+    def tokens(parts: list[int | None]) -> int | None:
+        known = [part for part in parts if part is not None]
+        return _count(sum(known)) if known else None
 
+    costs = [item.cost_usd for item in usages if item.cost_usd is not None]
     return Usage(
-        total([item.input_tokens for item in usages]),
-        total([item.cache_tokens for item in usages]),
-        total([item.output_tokens for item in usages]),
-        total([item.cost_usd for item in usages]),
+        tokens([item.input_tokens for item in usages]),
+        tokens([item.cache_tokens for item in usages]),
+        tokens([item.output_tokens for item in usages]),
+        _number(sum(costs)) if costs else None,
     )
+
+
+def moment(timestamp: object) -> float | None:
+    """Seconds since 1970 of an ISO 8601 time, taken as UTC without a zone; None for anything else."""
+    if not isinstance(timestamp, str):
+        return None
+    try:
+        read = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return None
+    return ((read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
 def has_trajectory(directory: Path, steps: tuple[str, ...]) -> bool:
@@ -234,7 +259,8 @@ def read_json(directory: Path, relative: str, limit: int) -> tuple[Any, Problem 
         return None, "missing"
     except OSError:
         return None, "refused"
-    if len(content) > limit:
+    containers = content.count(b"{") + content.count(b"[")
+    if len(content) > limit or containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
         return None, "too_large"
     try:
         return json.loads(content), None
@@ -285,4 +311,4 @@ def _number(value: object) -> float | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT else None

@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.results import read_json
+from oddish.engine.results import moment, read_json
 
 TRAJECTORY_LIMIT = 32 * 1024 * 1024
 MAX_PARTS = 16
@@ -23,7 +22,6 @@ SOURCES = ("system", "user", "agent")
 OTHER = "other"
 
 _VERSION = re.compile(r"ATIF-v1\.\d{1,3}")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,8 @@ class _Tally:
             for step in own:
                 source = step.get("source")
                 self._sources[source if isinstance(source, str) and source in SOURCES else OTHER] += 1
-                moments += _moment(step.get("timestamp"))
+                if (at := moment(step.get("timestamp"))) is not None:
+                    moments.append(at)
             for step in answered:
                 self._count_calls(step)
                 self._use(_name(step.get("model_name")) or default)
@@ -115,17 +114,6 @@ def _parts(directory: Path, folder: str) -> Iterator[dict[str, Any]]:
         if not isinstance(following, str) or "/" in following:
             return
         name = following
-
-
-def _moment(timestamp: object) -> list[float]:
-    """A timestamp as seconds, if it is one; without a zone it is taken as UTC."""
-    if not isinstance(timestamp, str):
-        return []
-    try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return []
-    return [((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH).total_seconds()]
 
 
 def _name(value: object) -> str | None:

@@ -5,6 +5,7 @@ import contextlib
 import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,7 +19,7 @@ from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
-from oddish.outcome import AttemptFacts, Ending, RecordedException, judge
+from oddish.outcome import AttemptFacts, Ending, RecordedException, judge, to_record
 from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
@@ -177,13 +178,15 @@ class Execution:
         self.reporting = True
         services, claim = self._services, self.claim
         facts = await asyncio.to_thread(read_trial, ended.trial_dir) if ended.trial_dir else None
-        judged = attempt_facts(facts, ended.done, ended.ending)
-        outcome = judge(judged)
         redactor = Redactor(secret_values(spec.env) | {spec.env[name] for name in spec.secret_names} if spec else ())
         manifest = await self._keep(ended.trial_dir, redactor)
         steps = [step.name for step in facts.steps] if facts else []
-        evidence = await asyncio.to_thread(read_evidence, ended.trial_dir, steps) if ended.trial_dir else None
-        report = _report(facts, evidence or TrialEvidence(), judged, redactor, manifest, self._prefix)
+        evidence = (
+            await asyncio.to_thread(read_evidence, ended.trial_dir, steps) if ended.trial_dir else TrialEvidence()
+        )
+        judged = attempt_facts(facts, ended.done, ended.ending, evidence.reported_tests)
+        outcome = judge(judged)
+        report = _report(facts, evidence, judged, redactor, manifest, self._prefix)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
@@ -193,12 +196,13 @@ class Execution:
     async def _record_failure(self, error: Exception) -> None:
         """A defect of ours, or a result that cannot be kept, is a failed attempt and not a silent one."""
         failure = RecordedException(type(error).__name__, storable(str(error))[:MESSAGE_LIMIT], phase=None)
-        outcome = judge(AttemptFacts("done", exceptions=(failure,)))
+        judged = AttemptFacts("done", exceptions=(failure,))
+        report = Report(failure=asdict(failure), facts={"judged": to_record(judged)})
         with contextlib.suppress(StaleClaim):
             await insist(
                 self._services.database,
                 lambda connection: record_outcome(
-                    connection, self.claim, outcome, Report(failure=asdict(failure)), rng=self._services.rng
+                    connection, self.claim, judge(judged), report, rng=self._services.rng
                 ),
             )
 
@@ -229,7 +233,9 @@ def _report(
     trajectory = {"trajectory": asdict(evidence.trajectory)} if evidence.trajectory else {}
     return Report(
         failure=failure,
-        facts=(_plain(facts, redactor) if facts else {}) | storable(with_texts(trajectory, redactor.text)),
+        facts=(_plain(facts, redactor) if facts else {})
+        | storable(with_texts(trajectory, redactor.text))
+        | {"judged": _without_secrets(to_record(judged), redactor)},
         rewards=storable(judged.rewards),
         result=storable(with_texts(evidence.result, redactor.text)),
         phase_timing=timing or None,
@@ -248,8 +254,13 @@ def _report(
 def _plain(facts: TrialFacts, redactor: Redactor) -> dict[str, object]:
     """The facts as JSON, without secrets and with messages of bounded length."""
     document = asdict(facts)
-    for exception in [*document["exceptions"], *(step["exception"] for step in document["steps"])]:
+    document["steps"] = [_without_secrets(step, redactor) for step in document["steps"]]
+    return _without_secrets(document, redactor)
+
+
+def _without_secrets(document: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    for exception in [*document.get("exceptions", ()), document.get("exception")]:
         if exception is not None:
             exception["message"] = redactor.text(exception["message"])[:MESSAGE_LIMIT]
-    stored: dict[str, object] = storable(document)
+    stored: dict[str, Any] = storable(document)
     return stored
