@@ -28,7 +28,7 @@ async def files(
     limit: Limit = 1000,
     cursor: str | None = None,
 ) -> TrialFiles:
-    """In the order of their paths, of the attempt that decided the trial."""
+    """The files of the attempt that decided the trial, in the order of their paths."""
     evidence = await _evidence(services, principal, trial_id)
     found = [file for file in evidence.files if file.path.startswith(prefix) and (cursor is None or file.path > cursor)]
     return TrialFiles(
@@ -40,7 +40,7 @@ async def files(
 
 @router.get("/trials/{trial_id}/files/{path:path}", tags=["trials"], response_class=Response, responses=DOWNLOAD)
 async def file(trial_id: str, path: str, principal: PrincipalOf, services: ServicesOf) -> Response:
-    """The bytes, always as a download."""
+    """The bytes of one file, always as a download."""
     evidence = await _evidence(services, principal, trial_id)
     found = evidence.file(path)
     headers = {"Content-Length": str(found.size), "Content-Disposition": "attachment", "ETag": f'"{found.sha256}"'}

@@ -20,7 +20,7 @@ router = new_router()
 
 @router.get("/health")
 async def health(services: ServicesOf) -> Health:
-    """Always answered with 200; `degraded` while the database does not answer."""
+    """Whether the server works: always 200, `degraded` while the database does not answer."""
     connected = await _database_answers(services)
     return Health(
         status="healthy" if connected else "degraded",
@@ -32,6 +32,7 @@ async def health(services: ServicesOf) -> Health:
 
 @router.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> JSONResponse:
+    """This interface as an OpenAPI document."""
     return JSONResponse(request.app.openapi())
 
 

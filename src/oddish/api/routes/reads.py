@@ -41,7 +41,7 @@ async def tasks(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> list[TaskStatusResponse]:
-    """Newest first, with the trials of the current version, or of an experiment."""
+    """Tasks, newest first, with the trials of the current version, or of an experiment."""
     wanted = TaskFilter(experiment=experiment_id, status=status, user=user, limit=limit, offset=offset)
     async with services.reads.connect() as connection:
         found = await list_tasks(connection, principal, wanted)
@@ -63,7 +63,7 @@ async def task(
     services: ServicesOf,
     include_trials: bool = True,
 ) -> TaskStatusResponse:
-    """With the live trials of the current version."""
+    """A task with the live trials of its current version."""
     async with services.reads.connect() as connection:
         found = await get_task(connection, principal, task_id)
         if not include_trials:
@@ -82,7 +82,7 @@ async def trials_of_task(
     limit: Limit = 2000,
     offset: Offset = 0,
 ) -> list[TrialResponse]:
-    """Of all versions, superseded ones included, in the order of creation."""
+    """The trials of all versions of a task, superseded ones included, in the order of creation."""
     async with services.reads.connect() as connection:
         found = await list_trials_of_task(connection, principal, task_id, probe=probe, limit=limit, offset=offset)
     return [_trial(trial, {}) for trial in found]
@@ -90,6 +90,7 @@ async def trials_of_task(
 
 @router.get("/tasks/{task_id}/trials/{index}", tags=["trials"])
 async def trial_of_task(task_id: str, index: int, principal: PrincipalOf, services: ServicesOf) -> TrialResponse:
+    """A trial by its number within the task."""
     async with services.reads.connect() as connection:
         found = await get_trial_of_task(connection, principal, task_id, index)
         waits = await waiting.queue_info(connection, _unfinished([found]))
@@ -98,7 +99,7 @@ async def trial_of_task(task_id: str, index: int, principal: PrincipalOf, servic
 
 @router.get("/trials/{trial_id}", tags=["trials"])
 async def trial(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> TrialResponse:
-    """Also one that was superseded."""
+    """A trial, also one that was superseded."""
     async with services.reads.connect() as connection:
         found = await get_trial(connection, principal, trial_id)
         waits = await waiting.queue_info(connection, _unfinished([found]))
@@ -107,7 +108,7 @@ async def trial(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> 
 
 @router.get("/experiments/{experiment_id}", tags=["experiments"])
 async def experiment(experiment_id: str, principal: PrincipalOf, services: ServicesOf) -> ExperimentResponse:
-    """By id or name, with the counts of its live trials."""
+    """An experiment, by id or name, with the counts of its live trials."""
     async with services.reads.connect() as connection:
         return ExperimentResponse.model_validate(await get_experiment(connection, principal, experiment_id))
 

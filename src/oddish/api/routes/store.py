@@ -16,6 +16,7 @@ router = new_router()
 
 @router.put("/store/{key:path}", include_in_schema=False)
 async def upload(key: str, request: Request, services: ServicesOf) -> Response:
+    """Store what the signature in the URL allows, once."""
     grant = _grant(key, request, services)
     announced = request.headers.get("content-length", "")
     await accept_upload(
@@ -31,6 +32,7 @@ async def upload(key: str, request: Request, services: ServicesOf) -> Response:
 
 @router.get("/store/{key:path}", include_in_schema=False)
 async def download(key: str, request: Request, services: ServicesOf) -> Response:
+    """The object that the signature in the URL names."""
     grant = _grant(key, request, services)
     found = await services.store.head(grant.key)
     return StreamingResponse(

@@ -11,7 +11,7 @@ router = new_router()
 
 @router.get("/tasks/{task_id}/versions", tags=["tasks"])
 async def versions(task_id: str, principal: PrincipalOf, services: ServicesOf) -> list[TaskVersionResponse]:
-    """Newest first."""
+    """The versions of a task, newest first."""
     async with services.reads.connect() as connection:
         found = await list_versions(connection, principal, task_id)
     return [_response(version) for version in found]
@@ -19,6 +19,7 @@ async def versions(task_id: str, principal: PrincipalOf, services: ServicesOf) -
 
 @router.get("/tasks/{task_id}/versions/{version}", tags=["tasks"])
 async def one_version(task_id: str, version: int, principal: PrincipalOf, services: ServicesOf) -> TaskVersionResponse:
+    """A version of a task by its number."""
     async with services.reads.connect() as connection:
         found = await list_versions(connection, principal, task_id, version=version)
     return _response(found[0])
