@@ -20,7 +20,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ODDISH_", extra="ignore", frozen=True)
 
-    home: Path = Field(default_factory=home, description="Directory of local state: database, store, logs, keys.")
+    home: Path = Field(default_factory=home, description="Directory of local state. Default: `oddish` in the data directory of the user.")
     deployment: Literal["local", "self-hosted", "hosted"] = Field(
         "self-hosted", description="Whose rules apply; `local` is set by the stack that `oddish up` starts."
     )
