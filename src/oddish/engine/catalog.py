@@ -15,6 +15,7 @@ from harbor.agents.factory import AgentFactory
 from harbor.environments import factory
 from harbor.models.agent.name import AgentName
 
+from oddish.engine.credentials import read_table
 from oddish.engine.protocol import VERSION, AgentInfo, Hello
 from oddish.sandbox.support import support
 
@@ -97,6 +98,7 @@ def hello(probe: Probe) -> Hello:
         ],
         environments=[name for name in names if name not in unavailable],
         unavailable=unavailable,
+        credentials=read_table(),
     )
 
 

@@ -18,6 +18,8 @@ version it does not know refuses by name. Secrets travel in ``Run.env`` only, ne
 
 from typing import Literal, NotRequired, TypedDict
 
+from oddish.credentials import Table
+
 VERSION = 1
 LINE_LIMIT = 16 * 1024 * 1024
 """Longest line in bytes that either side accepts."""
@@ -42,6 +44,8 @@ class Hello(TypedDict):
     """Names accepted as ``Run.environment`` on this machine right now (``docker``, ``local`` ...), best first."""
     unavailable: dict[str, str]
     """Environment name -> why this machine cannot offer it and what would change that."""
+    credentials: NotRequired[Table]
+    """Which variables its agents take their credentials from; absent when the engine does not know."""
 
 
 class Spawn(TypedDict):
