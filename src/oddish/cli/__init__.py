@@ -12,6 +12,7 @@ from oddish.cli.group import LazyGroup
         "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
+        "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "up": ("oddish.cli.stack", "Start oddish on this machine."),
         "down": ("oddish.cli.stack", "Stop oddish on this machine."),
         "server": ("oddish.cli.stack", "Run the API server of a deployment."),

@@ -1,0 +1,161 @@
+"""The database: the configured one, or that of the running stack."""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from oddish.db import MIGRATIONS
+from oddish.db.revision import HEAD
+from oddish.doctor.clock import judge_skew
+from oddish.doctor.finding import Finding, ok, problem, warning
+from oddish.doctor.localstack import embedded_url
+from oddish.stack.binaries import OLDEST_MAJOR
+
+DATABASE = "Database"
+DRIVER = "postgresql+psycopg://"
+FEW_CONNECTIONS = 30
+_SETTINGS = ("server_version_num", "server_encoding", "max_connections", "fsync", "full_page_writes")
+_UPGRADE = "The local stack does it at its start; elsewhere run: python -m oddish.db upgrade"
+_CONNECT_SECONDS = 2
+"""The least that libpq waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a database server says about itself; ``revision`` is None without a schema."""
+
+    place: str
+    version: int
+    """As in 180001."""
+    encoding: str
+    connections: int
+    durable: bool
+    read_only: bool
+    revision: str | None
+
+
+def look() -> Iterator[Finding]:
+    configured = os.environ.get("ODDISH_DATABASE_URL", "").strip()
+    url = configured or embedded_url()
+    if not url:
+        yield ok(DATABASE, "the stack's own, which does not run now")
+        return
+    if not url.startswith(DRIVER):
+        yield judge_scheme(url)
+        return
+    plain = url.replace("+psycopg", "", 1)
+    try:
+        place = place_of(plain)
+        with psycopg.connect(plain, autocommit=True, connect_timeout=_CONNECT_SECONDS) as connection:
+            before = time.time()
+            theirs = _moment(connection)
+            if configured:
+                yield judge_skew("the database", theirs, before, time.time())
+            yield judge(_described(connection, place))
+    except psycopg.Error as error:
+        said = " ".join(without_password(str(error), plain).split())
+        yield problem(
+            DATABASE,
+            f"It cannot be used: {said}",
+            "Check ODDISH_DATABASE_URL and that PostgreSQL runs."
+            if configured
+            else "Run 'oddish down', then try again.",
+        )
+
+
+def judge_scheme(url: str) -> Finding:
+    scheme = url.partition("://")[0] if "://" in url else "something else"
+    return problem(
+        DATABASE,
+        f"ODDISH_DATABASE_URL begins with {scheme}.",
+        f"Write it as {DRIVER}user@host/name; no other driver is used.",
+    )
+
+
+def judge(found: Server, known: frozenset[str] | None = None) -> Finding:
+    """``known`` are the revisions that this release can bring up to date."""
+    known = _revisions() if known is None else known
+    shown = f"PostgreSQL {found.version // 10_000}, {found.place}"
+    if found.version // 10_000 < OLDEST_MAJOR:
+        return problem(DATABASE, f"{shown} is too old.", f"Use PostgreSQL {OLDEST_MAJOR} or newer.")
+    if found.read_only:
+        return problem(DATABASE, f"{shown} is read-only.", "Name the primary server in ODDISH_DATABASE_URL.")
+    if found.encoding != "UTF8":
+        return problem(
+            DATABASE, f"{shown} has the encoding {found.encoding}.", "Create the database with ENCODING 'UTF8'."
+        )
+    if found.revision is None:
+        return warning(DATABASE, f"{shown} has no schema yet.", _UPGRADE)
+    if found.revision != HEAD and found.revision in known:
+        return warning(DATABASE, f"{shown} is at revision {found.revision}; this oddish needs {HEAD}.", _UPGRADE)
+    if found.revision != HEAD:
+        return problem(
+            DATABASE,
+            f"{shown} is at revision {found.revision}, which this oddish does not know (its own is {HEAD}).",
+            "A newer oddish has written it: use that one.",
+        )
+    if found.connections < FEW_CONNECTIONS:
+        return warning(
+            DATABASE,
+            f"{shown} allows {found.connections} connections.",
+            f"Raise max_connections to {FEW_CONNECTIONS} or more: a server and a worker use up to 20 each.",
+        )
+    if not found.durable:
+        return warning(
+            DATABASE,
+            f"{shown} may lose data in a power failure.",
+            "Set fsync and full_page_writes to on, as they are by default.",
+        )
+    return ok(DATABASE, f"{shown}, revision {found.revision}")
+
+
+def place_of(url: str) -> str:
+    """Host and name of a database, without user and password. Raises ``psycopg.ProgrammingError``."""
+    parts = conninfo_to_dict(url)
+    host = parts.get("host") or parts.get("hostaddr") or "the default host"
+    return f"{parts.get('dbname') or parts.get('user') or 'its default database'} at {host}"
+
+
+def without_password(text: str, url: str) -> str:
+    """``text`` without what could be the password in ``url``."""
+    match = re.match(r"[^:]+://[^@/]*?:([^@]*)@", url)
+    secrets = [match[1]] if match else []
+    secrets += re.findall(r"[?&]password=([^&]*)", url)
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _revisions() -> frozenset[str]:
+    return frozenset(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _moment(connection: psycopg.Connection) -> float:
+    row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    assert row is not None  # noqa: S101 - a SELECT without FROM has one row
+    return float(row[0])
+
+
+def _described(connection: psycopg.Connection, place: str) -> Server:
+    rows = connection.execute(
+        "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(_SETTINGS)]
+    ).fetchall()
+    settings: dict[str, str] = dict(rows)
+    (read_only,) = connection.execute("SELECT pg_is_in_recovery()").fetchone() or (False,)
+    revision = None
+    if connection.execute("SELECT to_regclass('alembic_version')").fetchone() != (None,):
+        (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone() or (None,)
+    return Server(
+        place=place,
+        version=int(settings["server_version_num"]),
+        encoding=settings["server_encoding"],
+        connections=int(settings["max_connections"]),
+        durable=settings["fsync"] == settings["full_page_writes"] == "on",
+        read_only=bool(read_only),
+        revision=revision,
+    )
