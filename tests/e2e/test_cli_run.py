@@ -141,6 +141,33 @@ def test_cancelling_more_than_one_trial(oddish: Cli, make_task: Callable[..., Pa
     assert oddish.json("cancel", *what)["trials_cancelled"] == 0
 
 
+def test_without_verification_nothing_is_called_passed(oddish: Cli, make_task: Callable[..., Path]) -> None:
+    task = make_task("unchecked", solve="true", test="echo 1 > /logs/verifier/reward.txt; touch /logs/verifier/ran")
+    output = oddish("run", task, "-a", "oracle", "-E", "unchecked", "--disable-verification")
+    assert re.search(r"^unchecked +oracle +– +1 +not verified +– +– +– +1$", output, re.MULTILINE)
+    (trial,) = oddish.trials("unchecked")
+    assert (trial["status"], trial["reward"], trial["harbor_config"]) == (
+        "success",
+        None,
+        {"verifier": {"disable": True}},
+    )
+    assert "verifier" not in (trial["phase_timing"] or {})
+    assert re.search(r"^Reward +not verified$", oddish("status", trial["id"]), re.MULTILINE)
+
+
+def test_a_failure_that_may_pass_is_not_tried_more_often_than_asked(
+    oddish: Cli, make_task: Callable[..., Path]
+) -> None:
+    task = make_task("unhealthy", solve="true")
+    with (task / "task.toml").open("a") as config:
+        config.write('[environment.healthcheck]\ncommand = "false"\nretries = 1\ninterval_sec = 0.1\n')
+    output = oddish("run", task, "-a", "oracle", "-E", "unhealthy", "--max-trial-attempts", "1", exit_code=1)
+    (trial,) = oddish.trials("unhealthy")
+    assert (trial["status"], trial["attempts"], trial["max_attempts"]) == ("failed", 1, 1)
+    assert "HealthcheckError" in output
+    assert "retrying" not in output
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -18,10 +18,12 @@ from oddish.cli.text import command, plural
 from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
-from oddish.client.types import AgentConfig, Submitted, SweepConfig
+from oddish.client.types import AgentConfig, Priority, Submitted, SweepConfig
 from oddish.errors import InvalidInput, OddishError
 from oddish.names import experiment_name
 
+MOST_ATTEMPTS = 100
+PRIORITIES = ("low", "high")
 ADDRESS = re.compile("([a-z][a-z0-9+.-]+:)/+(.*)", re.IGNORECASE | re.DOTALL)
 """As it looks once it has been taken for a path, which has one slash where there were two."""
 EXAMPLES = """\b
@@ -58,6 +60,25 @@ Examples:
 @click.option("--ae", "--agent-env", "agent_env", multiple=True, metavar="KEY=VALUE", help="Variable for the agent.")
 @click.option("--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent.")
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
+@click.option(
+    "--max-trial-attempts",
+    type=click.IntRange(1, MOST_ATTEMPTS),
+    metavar="N",
+    help="Attempts at each trial, the first included, before it counts as failed. Else the server decides.",
+)
+@click.option(
+    "-P",
+    "--priority",
+    type=click.Choice(PRIORITIES),
+    default="low",
+    show_default=True,
+    help="Place of the trials among your own that wait.",
+)
+@click.option(
+    "--disable-verification/--enable-verification",
+    "unverified",
+    help="Run the agent only: no tests, no reward. The trials are shown as not verified.",
+)
 @click.option("--force-new-version", is_flag=True, help="Make a new task version even of unchanged content.")
 @click.option(
     "--submit-concurrency", type=click.IntRange(min=1, max=64), metavar="N", help="Tasks that are sent at a time."
@@ -83,6 +104,9 @@ def run(
     agent_env: tuple[str, ...],
     agent_kwarg: tuple[str, ...],
     user: str | None,
+    max_trial_attempts: int | None,
+    priority: Priority,
+    unverified: bool,
     force_new_version: bool,
     submit_concurrency: int | None,
     api: str | None,
@@ -113,7 +137,15 @@ def run(
     if agent_config:
         config["agent_config"] = agent_config
     tasks = select_tasks(directory, include=include, exclude=exclude, limit=n_tasks)
-    plan = Plan(experiment or experiment_name(), config, user, force_new_version)
+    plan = Plan(
+        experiment or experiment_name(),
+        config,
+        user,
+        force_new_version,
+        priority,
+        max_trial_attempts,
+        verified=not unverified,
+    )
     talk = not (quiet or as_json)
 
     endpoint = resolve(api)

@@ -1,5 +1,7 @@
 """``oddish status``: the system, a task, a trial or an experiment."""
 
+from dataclasses import replace
+
 import click
 
 from oddish.cli import overview
@@ -80,7 +82,7 @@ def _watched(client: Client, found: Found) -> Found:
     def fetch() -> Snapshot:
         nonlocal latest
         latest = found.again(client)
-        return latest.snapshot()
+        return replace(latest.snapshot(), at=client.server_time())
 
     watch_until_done(fetch, for_output())
     return latest

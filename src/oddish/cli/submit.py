@@ -8,7 +8,7 @@ from pathlib import Path
 from oddish.cli.text import command, plural
 from oddish.client import Client
 from oddish.client.errors import ApiError
-from oddish.client.types import Submitted, SweepConfig, SweepRequest
+from oddish.client.types import Priority, Submitted, SweepConfig, SweepRequest
 from oddish.errors import OddishError
 
 CONCURRENCY = 4
@@ -22,6 +22,10 @@ class Plan:
     config: SweepConfig
     user: str | None = None
     force_new_version: bool = False
+    priority: Priority = "low"
+    max_trial_attempts: int | None = None
+    """The first one included; None: what the server is set to."""
+    verified: bool = True
 
 
 class PartlySubmitted(OddishError):
@@ -77,12 +81,16 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
     request: SweepRequest = {
         "task_id": version["task_id"],
         "configs": [plan.config],
-        "priority": "low",
+        "priority": plan.priority,
         "experiment_id": plan.experiment,
         "content_hash": version["content_hash"],
     }
     if plan.user is not None:
         request["user"] = plan.user
+    if plan.max_trial_attempts is not None:
+        request["max_trial_attempts"] = plan.max_trial_attempts
+    if not plan.verified:
+        request["harbor"] = {"verifier": {"disable": True}}
     return client.sweep(request)
 
 

@@ -5,7 +5,23 @@ from typing import TYPE_CHECKING
 
 from oddish.cli.output import console, say
 from oddish.cli.text import between, joined, number, one_line
-from oddish.cli.trials import cancelled, detail, errored, finished, index, model_label, note, rows, succeeded, word
+from oddish.cli.trials import (
+    NOT_VERIFIED,
+    Row,
+    cancelled,
+    detail,
+    errored,
+    finished,
+    index,
+    model_label,
+    note,
+    reward_label,
+    rows,
+    score,
+    succeeded,
+    unverified,
+    word,
+)
 from oddish.client.types import Task, Trial
 
 if TYPE_CHECKING:
@@ -53,27 +69,36 @@ def status_text(status: str) -> "Text":
     return Text(one_line(status), style=STYLES.get(status, ""))
 
 
-def _shown_reward(trial: Trial) -> str:
-    return number(trial["reward"] if succeeded(trial) else None)
+def _rewards(row: Row) -> str:
+    if row.unverified == len(row.trials):
+        return NOT_VERIFIED
+    return joined((number(score(trial)) for trial in row.trials), REWARDS_SHOWN).replace(", ", " ")
+
+
+def _passed(row: Row) -> str:
+    """Of the trials that could pass: nobody asked the others."""
+    verifiable = len(row.trials) - row.unverified
+    return f"{row.passed}/{verifiable}" if verifiable else "–"
 
 
 def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     """Rewards by task, agent and model; after them why trials have none, and what happened beside those that have."""
-    stopped = any(map(cancelled, trials))
+    occasional = {"Not verified": unverified, "Cancelled": cancelled}
+    counted = {name: belongs for name, belongs in occasional.items() if any(map(belongs, trials))}
     columns = ["Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors"]
-    made = table(*columns, *(["Cancelled"] if stopped else []), right=("Trials", "Mean"))
+    made = table(*columns, *counted, right=("Trials", "Mean"))
     for row in rows(tasks, trials):
         cells = [
             one_line(row.task),
             one_line(row.agent),
             model_label(row.model),
             str(len(row.trials)),
-            joined(map(_shown_reward, row.trials), REWARDS_SHOWN).replace(", ", " "),
+            _rewards(row),
             number(row.mean),
-            f"{row.passed}/{len(row.trials)}",
+            _passed(row),
             _count(sum(map(errored, row.trials))),
         ]
-        made.add_row(*cells, *([_count(sum(map(cancelled, row.trials)))] if stopped else []))
+        made.add_row(*cells, *(_count(sum(map(belongs, row.trials))) for belongs in counted.values()))
     print_table(made)
     failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
     if failures:
@@ -112,7 +137,7 @@ def print_trials(trials: Sequence[Trial]) -> None:
             one_line(trial["agent"]),
             model_label(trial["model"]),
             status_text(word(trial)),
-            number(trial["reward"]),
+            reward_label(trial),
             f"{trial['attempts']}/{trial['max_attempts']}",
             between(trial["started_at"], trial["finished_at"]),
             detail(trial),

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from oddish.cli.text import clean, one_line
+from oddish.cli.text import clean, number, one_line
 from oddish.client.types import UNFINISHED, QueueInfo, Task, Trial
 
 CANCELLED = "cancelled"
+NOT_VERIFIED = "not verified"
 NOTE_LENGTH = 100
 STAGES = {
     "trial_started": "starting",
@@ -29,6 +30,26 @@ def finished(trial: Trial) -> bool:
 
 def succeeded(trial: Trial) -> bool:
     return trial["status"] == "success"
+
+
+def unverified(trial: Trial) -> bool:
+    """It ran to its end and nobody looked at what came of it: verification was disabled."""
+    verifier = (trial.get("harbor_config") or {}).get("verifier")
+    return succeeded(trial) and isinstance(verifier, dict) and verifier.get("disable") is True
+
+
+def score(trial: Trial) -> float | None:
+    """The reward of a successful trial: nobody vouches for what a failed one recorded."""
+    return trial["reward"] if succeeded(trial) and not unverified(trial) else None
+
+
+def mean(rewards: Sequence[float]) -> float | None:
+    count = len(rewards)
+    return math.fsum(reward / count for reward in rewards) if count else None
+
+
+def reward_label(trial: Trial) -> str:
+    return NOT_VERIFIED if unverified(trial) else number(trial["reward"])
 
 
 def cancelled(trial: Trial) -> bool:
@@ -133,17 +154,19 @@ class Row:
 
     @property
     def rewards(self) -> list[float]:
-        """Those of successful trials: nobody vouches for what a failed one recorded."""
-        return [trial["reward"] for trial in self.trials if succeeded(trial) and trial["reward"] is not None]
+        return [reward for trial in self.trials if (reward := score(trial)) is not None]
 
     @property
     def mean(self) -> float | None:
-        count = len(self.rewards)
-        return math.fsum(reward / count for reward in self.rewards) if count else None
+        return mean(self.rewards)
 
     @property
     def passed(self) -> int:
         return sum(reward == 1 for reward in self.rewards)
+
+    @property
+    def unverified(self) -> int:
+        return sum(map(unverified, self.trials))
 
 
 def rows(tasks: Iterable[Task], trials: Sequence[Trial]) -> list[Row]:

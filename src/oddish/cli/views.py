@@ -5,8 +5,8 @@ from oddish.cli.lookup import Found, FoundExperiment, FoundTask
 from oddish.cli.output import say
 from oddish.cli.progress import summary
 from oddish.cli.tables import print_results, print_table, print_trials, table
-from oddish.cli.text import age, between, clean, number, one_line
-from oddish.cli.trials import detail, live_trials, model_label, word
+from oddish.cli.text import age, between, clean, one_line
+from oddish.cli.trials import detail, live_trials, model_label, reward_label, word
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
 
@@ -46,7 +46,7 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Environment": trial.get("environment") or "–",
         "Status": word(trial),
         "Detail": detail(trial),
-        "Reward": number(trial["reward"]),
+        "Reward": reward_label(trial),
         "Attempts": f"{trial['attempts']} of at most {trial['max_attempts']}",
         "Started": age(trial["started_at"]),
         "Took": between(trial["started_at"], trial["finished_at"]),

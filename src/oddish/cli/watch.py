@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Protocol
 
 from oddish.cli.trials import finished, live_trials, succeeded
@@ -25,6 +26,8 @@ class Snapshot:
 
     tasks: list[Task]
     trials: list[Trial]
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The moment, by the clock of the server."""
 
     @property
     def complete(self) -> bool:
@@ -73,7 +76,8 @@ class RunScope:
 
     def snapshot(self, client: Client) -> Snapshot:
         tasks = [task for task in client.experiment_tasks(self.experiment_id) if task["id"] in self.task_ids]
-        return Snapshot(tasks, [trial for task in tasks for trial in live_trials(task) if self._includes(trial)])
+        trials = [trial for task in tasks for trial in live_trials(task) if self._includes(trial)]
+        return Snapshot(tasks, trials, client.server_time())
 
     def _includes(self, trial: Trial) -> bool:
         if trial["id"] in self.created:

@@ -1,8 +1,8 @@
 """The typed interface to an oddish server, one method per thing it can do."""
 
 import secrets
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -10,8 +10,11 @@ from urllib.parse import quote
 
 import httpx2
 
-from oddish.client.connection import DEFAULT_TIMEOUT, Connection
+from oddish.client.archive import EXPIRED, packed
+from oddish.client.connection import DEFAULT_TIMEOUT, EXAMINATION_TIMEOUT, Connection
+from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
+from oddish.client.shapes import items, members
 from oddish.client.types import (
     Cancelled,
     Experiment,
@@ -28,9 +31,12 @@ from oddish.client.types import (
     UploadTarget,
 )
 from oddish.tasks.definition import task_name
-from oddish.tasks.package import content_hash, publish_set, write_archive
+from oddish.tasks.package import content_hash, publish_set
 
 PAGE = 200
+TASK = ("id", "name", "status", "experiment_id", "created_at")
+TRIAL = ("id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts")
+"""What is needed of an answer. Releases may differ in the rest."""
 
 
 class Client:
@@ -51,8 +57,10 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
         timeout: httpx2.Timeout | float = DEFAULT_TIMEOUT,
         retry: RetryPolicy | None = None,
+        waiting: Callable[[str, float], None] = lambda reason, seconds: None,
     ) -> None:
-        self._connection = Connection(base_url, key, transport=transport, timeout=timeout, retry=retry)
+        """``waiting`` is told why, and for how many seconds, before a call is tried again after more than a moment."""
+        self._connection = Connection(base_url, key, transport=transport, timeout=timeout, retry=retry, waiting=waiting)
 
     @property
     def base_url(self) -> str:
@@ -69,8 +77,12 @@ class Client:
     ) -> None:
         self.close()
 
+    def server_time(self) -> datetime:
+        """Now, by the clock of the server as far as its answers have told."""
+        return self._connection.server_time()
+
     def health(self) -> Health:
-        return cast("Health", self._connection.call("GET", "/health"))
+        return members(self._connection.call("GET", "/health"), Health, "status", "database")
 
     def load(self) -> Load:
         return cast("Load", self._connection.call("GET", "/load"))
@@ -79,34 +91,35 @@ class Client:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
         files = publish_set(task_dir)
         digest = content_hash(files)
-        identity = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest}
-        target = cast(
-            "UploadTarget",
-            self._connection.call(
-                "POST",
-                "/tasks/upload/init",
-                body=identity | ({"force_new_version": True} if force_new_version else {}),
-                repeatable=True,
-            ),
+        init = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest} | (
+            {"force_new_version": True} if force_new_version else {}
         )
-        url = target.get("upload_url")
-        if target["content_unchanged"] or url is None:
+        target = self._upload_target(init)
+        if target["content_unchanged"] or target.get("upload_url") is None:
             return target
-        with tempfile.TemporaryFile() as archive:
-            write_archive(files, archive)
-            self._connection.put_file(url, archive, target["upload_headers"])
+        with packed(files, target["name"]) as archive:
+            try:
+                archive.send(self._connection, target)
+            except ApiError as error:
+                if error.problem_code != EXPIRED:
+                    raise
+                target = self._upload_target(init)
+                archive.send(self._connection, target)
         if not target["requires_completion"]:
             return target
         completion = {"task_id": target["task_id"], "name": target["name"], "version": target["version"]}
-        return cast(
-            "UploadedVersion",
-            self._connection.call(
-                "POST",
-                "/tasks/upload/complete",
-                body=completion | {"content_hash": digest},
-                repeatable=True,
-            ),
+        answer = self._connection.call(
+            "POST",
+            "/tasks/upload/complete",
+            body=completion | {"content_hash": digest},
+            repeatable=True,
+            timeout=EXAMINATION_TIMEOUT,
         )
+        return members(answer, UploadedVersion, "task_id", "content_hash")
+
+    def _upload_target(self, init: Mapping[str, object]) -> UploadTarget:
+        answer = self._connection.call("POST", "/tasks/upload/init", body=init, repeatable=True)
+        return members(answer, UploadTarget, *UploadTarget.__required_keys__)
 
     def sweep(self, request: SweepRequest, *, idempotency_key: str | None = None) -> Submitted:
         """Ask for trials. Those that the experiment already has count; only the shortfall is created.
@@ -114,18 +127,15 @@ class Client:
         A key is drawn for each call, so that a repetition after a lost answer creates nothing twice while a new call
         replaces what has failed since.
         """
-        return cast(
-            "Submitted",
-            self._connection.call(
-                "POST", "/tasks/sweep", body=request, idempotency_key=idempotency_key or secrets.token_hex(16)
-            ),
-        )
+        key = idempotency_key or secrets.token_hex(16)
+        answer = self._connection.call("POST", "/tasks/sweep", body=request, idempotency_key=key)
+        return members(answer, Submitted, *Submitted.__required_keys__)
 
     def task(self, task_id: str) -> Task:
-        return cast("Task", self._connection.call("GET", f"/tasks/{_segment(task_id)}"))
+        return members(self._connection.call("GET", f"/tasks/{_segment(task_id)}"), Task, *TASK)
 
     def trial(self, trial_id: str) -> Trial:
-        return cast("Trial", self._connection.call("GET", f"/trials/{_segment(trial_id)}"))
+        return members(self._connection.call("GET", f"/trials/{_segment(trial_id)}"), Trial, *TRIAL)
 
     def trial_files(self, trial_id: str) -> Iterator[TrialFile]:
         """All that are stored of a trial, in the order of their paths, however many pages that takes."""
@@ -160,7 +170,7 @@ class Client:
         }
         if experiment_id is not None:
             params["experiment_id"] = experiment_id
-        return cast("list[Task]", self._connection.call("GET", "/tasks", params=params))
+        return items(self._connection.call("GET", "/tasks", params=params), Task, *TASK)
 
     def experiment_tasks(self, experiment_id: str) -> list[Task]:
         """All tasks of an experiment with their trials, however many pages that takes."""

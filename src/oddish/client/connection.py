@@ -4,6 +4,8 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import IO, cast
 from urllib.request import getproxies
 
@@ -20,6 +22,12 @@ type Params = Mapping[str, str | int | bool]
 
 DEFAULT_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+"""Of each piece that is sent and of the answer after the last one, not of the whole."""
+EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
+"""Of a call for which the server reads a whole archive."""
+CLOCK_TOLERANCE = timedelta(seconds=2)
+WORTH_MENTIONING = 1.0
+"""Seconds of waiting from which on it is said."""
 
 
 class Connection:
@@ -34,10 +42,13 @@ class Connection:
         timeout: httpx2.Timeout | float = DEFAULT_TIMEOUT,
         retry: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        waiting: Callable[[str, float], None] = lambda reason, seconds: None,
     ) -> None:
         self.base_url = _server_url(base_url)
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
+        self._waiting = waiting
+        self._met = False
         self._authorization = {"Authorization": f"Bearer {key}"} if key else {}
         headers = {"User-Agent": f"oddish/{__version__}", "Accept": "application/json"}
         self._transport = transport
@@ -45,6 +56,10 @@ class Connection:
             headers=headers, timeout=timeout, transport=transport or _plain_transport(self.base_url)
         )
         self._storage: httpx2.Client | None = None
+        self._ahead = timedelta()
+
+    def server_time(self) -> datetime:
+        return datetime.now(UTC) + self._ahead
 
     def close(self) -> None:
         self._http.close()
@@ -60,6 +75,7 @@ class Connection:
         params: Params | None = None,
         idempotency_key: str | None = None,
         repeatable: bool = False,
+        timeout: httpx2.Timeout | None = None,
     ) -> JSON:
         """The JSON of a 200 answer. Reads, ``repeatable`` calls and calls with a key survive transient failures."""
         refuse_unstorable(body)
@@ -67,7 +83,12 @@ class Connection:
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key
         request = self._http.build_request(
-            method, f"{self.base_url}{path}", json=body, params=dict(params) if params else None, headers=headers
+            method,
+            f"{self.base_url}{path}",
+            json=body,
+            params=dict(params) if params else None,
+            headers=headers,
+            timeout=timeout or self._http.timeout,
         )
         may_repeat = repeatable or method == "GET" or idempotency_key is not None
         response, _ = self._send(self._http, lambda: request, may_repeat=may_repeat)
@@ -107,22 +128,39 @@ class Connection:
         self, client: httpx2.Client, request: Callable[[], httpx2.Request], *, may_repeat: bool
     ) -> tuple[httpx2.Response, int]:
         """The last answer and the number of attempts it took."""
-        attempts = self._retry.attempts if may_repeat else 1
-        for attempt in range(1, attempts + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             asked_to_wait = None
             try:
                 response = client.send(request())
             except httpx2.UnsupportedProtocol as error:
                 raise InvalidInput(f"{self.base_url!r} is no http or https address.") from error
             except httpx2.RequestError as error:
-                if attempt == attempts:
-                    raise self._unreachable(error) from error
+                trouble = self._unreachable(error)
+                comes_back = self._met and isinstance(error, httpx2.ConnectError)
+                if not may_repeat or attempt >= (self._retry.reconnects if comes_back else self._retry.attempts):
+                    raise trouble from error
+                reason = trouble.message
             else:
-                if attempt == attempts or not RetryPolicy.worth_repeating(response.status_code):
+                self._meet(response)
+                worth_repeating = may_repeat and RetryPolicy.worth_repeating(response.status_code)
+                if not worth_repeating or attempt >= self._retry.attempts:
                     return response, attempt
                 asked_to_wait = retry_after(response.headers)
-            self._sleep(self._retry.delay(attempt, asked_to_wait))
-        raise AssertionError("the last attempt returns or raises")
+                reason = _refusal(response).message
+            pause = self._retry.delay(attempt, asked_to_wait)
+            if pause >= WORTH_MENTIONING:
+                self._waiting(reason, pause)
+            self._sleep(pause)
+
+    def _meet(self, response: httpx2.Response) -> None:
+        """Something answers at the address; it may have told the time, in whole seconds."""
+        self._met = True
+        told = _date(response.headers.get("date"))
+        if told is not None and response.request.url.host == httpx2.URL(self.base_url).host:
+            ahead = told - datetime.now(UTC)
+            self._ahead = ahead if abs(ahead) > CLOCK_TOLERANCE else timedelta()
 
     def _unreachable(self, error: httpx2.RequestError) -> Unreachable:
         host = error.request.url.host
@@ -153,6 +191,14 @@ def _server_url(url: str) -> str:
 
 
 _ADDRESS_FIX = "It starts with http:// or https:// and names a host, for example https://oddish.example.com."
+
+
+def _date(value: str | None) -> datetime | None:
+    try:
+        told = parsedate_to_datetime(value or "")
+    except ValueError:
+        return None
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 def _plain_transport(url: str) -> httpx2.BaseTransport | None:

@@ -31,3 +31,10 @@ class UnexpectedAnswer(OddishError):
 
     code = "unexpected_answer"
     status = 502
+
+
+class NotPacked(OddishError):
+    """The archive of a task could not be written on this machine."""
+
+    code = "not_packed"
+    status = 507

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+LASTING = frozenset({501, 505, 507, 508, 511})
+"""Failures of a server that are the same in a moment: a full store among them, which repeated uploads do not empty."""
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
     """Capped exponential backoff with full jitter; a ``Retry-After`` of the server is the least that is waited."""
 
     attempts: int = 5
+    reconnects: int = 9
+    """Attempts to connect to a server that has answered before: one that restarts is back within half a minute."""
     base: float = 0.25
     cap: float = 8.0
     retry_after_cap: float = 60.0
@@ -26,7 +31,7 @@ class RetryPolicy:
 
     @staticmethod
     def worth_repeating(status: int) -> bool:
-        return status == 429 or status >= 500
+        return status in (408, 429) or (status >= 500 and status not in LASTING)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

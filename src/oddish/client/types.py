@@ -6,6 +6,8 @@ type JSON = bool | int | float | str | list[JSON] | dict[str, JSON] | None
 
 type TrialStatus = Literal["pending", "queued", "running", "retrying", "success", "failed", "skipped"]
 
+type Priority = Literal["low", "high"]
+
 UNFINISHED: frozenset[str] = frozenset({"pending", "queued", "running", "retrying"})
 
 
@@ -65,11 +67,15 @@ class SweepConfig(TypedDict):
 class SweepRequest(TypedDict):
     task_id: str
     configs: list[SweepConfig]
-    priority: Literal["low", "high"]
+    priority: Priority
     experiment_id: NotRequired[str]
     """Id or name; an unknown name becomes a new experiment."""
     user: NotRequired[str]
     content_hash: NotRequired[str]
+    max_trial_attempts: NotRequired[int]
+    """The first attempt included."""
+    harbor: NotRequired[dict[str, JSON]]
+    """Sections of the engine's own configuration, for example ``{"verifier": {"disable": true}}``."""
 
 
 class Submitted(TypedDict):
@@ -111,6 +117,7 @@ class Trial(TypedDict):
     reward: float | None
     error_message: str | None
     result: dict[str, JSON] | None
+    harbor_config: NotRequired[dict[str, JSON]]
     input_tokens: int | None
     cache_tokens: int | None
     output_tokens: int | None

@@ -71,11 +71,13 @@ def test_options_reach_the_submission(server: Any, invoke: Any, make_task_dir: A
         "run", "-p", make_task_dir(), "-m", "anthropic/claude", "-e", "docker", "-u", "ada", "-b",
         "--force-new-version",
         "--ae", "TOKEN=a=b", "--agent-env", "B=2", "--ak", "effort=3", "--agent-kwarg", "mode=fast",
+        "-P", "high", "--max-trial-attempts", "3", "--disable-verification",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert server.bodies("POST", "/tasks/upload/init")[0]["force_new_version"] is True
     sweep = server.bodies("POST", "/tasks/sweep")[0]
-    assert sweep["user"] == "ada"
+    assert (sweep["user"], sweep["priority"], sweep["max_trial_attempts"]) == ("ada", "high", 3)
+    assert sweep["harbor"] == {"verifier": {"disable": True}}
     assert sweep["configs"] == [
         {
             "agent": "claude-code",
@@ -202,6 +204,20 @@ def test_what_happened_beside_a_reward_is_noted(server: Any, invoke: Any, make_t
     assert "\x1b" not in result.output
 
 
+def test_a_trial_without_verification_is_called_not_verified(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def end(fake: Any) -> None:
+        for number, trial in enumerate(fake.trials()):
+            checked = {"reward": 1.0} if number == 0 else {"harbor_config": {"verifier": {"disable": True}}}
+            trial.update(status="success", **checked)
+
+    server.tick = end
+    result = invoke("run", make_task_dir(), "-a", "oracle", "-E", "shared", "--n-trials", "2")
+    assert result.exit_code == 0
+    assert "greet-00000005-1  success  not verified" in result.output
+    mixed = next(line for line in result.output.splitlines() if line.startswith("greet "))
+    assert mixed.split() == ["greet", "oracle", "–", "2", "1", "–", "1", "1/1", "–", "1"]
+
+
 def test_a_reward_of_zero_is_a_success(server: Any, invoke: Any, make_task_dir: Any) -> None:
     server.tick = lambda fake: [trial.update(status="success", reward=0.0) for trial in fake.trials()]
     assert invoke("run", make_task_dir(), "-a", "nop").exit_code == 0
@@ -303,7 +319,8 @@ def test_a_partly_accepted_dataset_names_what_is_missing(
     server.refusals["PUT", "/blob/bb-00000002"] = (413, {"detail": "The archive is too large."})
     result = invoke("run", tmp_path / "set", "-a", "nop", "-E", "calm-fern-1234")
     assert result.exit_code == 1
-    assert "1 task submitted to experiment calm-fern-1234, 1 not:\n  bb: The archive is too large." in result.output
+    assert "1 task submitted to experiment calm-fern-1234, 1 not:\n  bb: The archive of task bb has " in result.output
+    assert " bytes): The archive is too large.\n" in result.output
 
 
 @pytest.mark.parametrize(
@@ -316,6 +333,11 @@ def test_a_partly_accepted_dataset_names_what_is_missing(
         (["{task}", "--ae", "NOVALUE"], "number 1 is 'NOVALUE'"),
         (["{task}", "--ak", "=3"], "number 1 is '=3'"),
         (["{task}", "-b", "--watch"], "exclude each other"),
+        (["{task}", "--max-trial-attempts", "0"], "0 is not in the range 1<=x<=100"),
+        (["{task}", "--max-trial-attempts", "101"], "101 is not in the range 1<=x<=100"),
+        (["{task}", "--max-trial-attempts", "some"], "'some' is not a valid integer"),
+        (["{task}", "--priority", "urgent"], "'urgent' is not one of 'low', 'high'"),
+        (["{task}", "-P", "LOW"], "'LOW' is not one of 'low', 'high'"),
         (["{task}", "--nonsense"], "nonsense"),
     ],
 )

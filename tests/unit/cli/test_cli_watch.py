@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import cast
 
@@ -10,6 +11,8 @@ from oddish.cli.watch import Outage, RunScope, Snapshot, follow
 from oddish.client.errors import ApiError, Unreachable
 from oddish.client.types import Task, Trial
 
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
 
 def trial(number: int = 0, status: str = "queued", **changes: object) -> Trial:
     made = {
@@ -20,6 +23,8 @@ def trial(number: int = 0, status: str = "queued", **changes: object) -> Trial:
         "model": "openai/gpt-5",
         "status": status,
         "reward": None,
+        "started_at": None,
+        "finished_at": None,
         "attempts": 0,
         "max_attempts": 6,
     }
@@ -111,8 +116,10 @@ def test_when_a_run_is_over_and_good(statuses: list[str], complete: bool, succes
 def scoped(scope: RunScope, *trials: Trial) -> list[str]:
     task = cast("Task", {"id": "t-00000000", "name": "t", "trials": list(trials)})
     other = cast("Task", {"id": "other-00000000", "name": "other", "trials": [trial(9)]})
-    client = SimpleNamespace(experiment_tasks=lambda experiment_id: [task, other])
-    return [found["id"][-1] for found in scope.snapshot(cast("watch.Client", client)).trials]
+    client = SimpleNamespace(experiment_tasks=lambda experiment_id: [task, other], server_time=lambda: NOW)
+    found = scope.snapshot(cast("watch.Client", client))
+    assert found.at is NOW
+    return [trial["id"][-1] for trial in found.trials]
 
 
 def test_a_run_is_what_it_created_and_what_was_there_for_the_same_agent_and_model() -> None:

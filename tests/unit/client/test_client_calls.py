@@ -1,4 +1,7 @@
 import json
+import os
+import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,18 +10,39 @@ import httpx2
 import pytest
 
 from oddish import Client
-from oddish.client.types import SweepRequest
+from oddish.client.archive import size
+from oddish.client.errors import ApiError, NotPacked, UnexpectedAnswer
+from oddish.client.types import Submitted, SweepRequest
+
+HEALTH = {"status": "healthy", "database": "connected", "timestamp": "2026-01-01T00:00:00Z"}
+VERSION = {"task_id": "my-task-00000000", "version": 2, "content_hash": "oddish1:0"}
+TRIAL = dict.fromkeys(
+    ["id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts"]
+)
+SUBMITTED = dict.fromkeys(Submitted.__required_keys__)
+
+
+def task_of(identity: object) -> dict[str, object]:
+    return {"id": identity, "name": "t", "status": "running", "experiment_id": "e", "created_at": "2026-01-01"}
 
 
 class Server:
     def __init__(self) -> None:
         self.requests: list[httpx2.Request] = []
-        self.answers: dict[str, Any] = {}
+        self.answers: dict[str, Any] = {
+            "/health": HEALTH,
+            "/tasks": [],
+            "/trials/a-1": TRIAL,
+            "/tasks/a/b?c": task_of("a"),
+            "/tasks/sweep": SUBMITTED,
+        }
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         request.read()
         self.requests.append(request)
         answer = self.answers.get(request.url.path, {})
+        if isinstance(answer, httpx2.Response):
+            return answer
         return httpx2.Response(200, json=answer(request) if callable(answer) else answer)
 
     def targets(self) -> list[str]:
@@ -63,8 +87,8 @@ def target(**changes: object) -> dict[str, object]:
 
 
 def test_upload_sends_changed_content(server: Server, client: Client, task: Path) -> None:
-    server.answers = {"/tasks/upload/init": target(), "/tasks/upload/complete": {"version": 2}}
-    assert client.upload(task) == {"version": 2}
+    server.answers = {"/tasks/upload/init": target(), "/tasks/upload/complete": VERSION}
+    assert client.upload(task) == VERSION
     assert server.targets() == ["POST /tasks/upload/init", "PUT /store/1?sig=a%2Fb", "POST /tasks/upload/complete"]
     assert server.body(0)["name"] == "my-task"
     assert "force_new_version" not in server.body(0)
@@ -96,9 +120,9 @@ def test_each_sweep_has_a_key_of_its_own(server: Server, client: Client) -> None
 
 
 def test_an_experiment_is_read_to_its_last_page(server: Server, client: Client) -> None:
-    def page(request: httpx2.Request) -> list[dict[str, int]]:
+    def page(request: httpx2.Request) -> list[dict[str, object]]:
         start, size = int(request.url.params["offset"]), int(request.url.params["limit"])
-        return [{"id": number} for number in range(start, min(450, start + size))]
+        return [task_of(number) for number in range(start, min(450, start + size))]
 
     server.answers = {"/tasks": page}
     assert len(client.experiment_tasks("calm fern")) == 450
@@ -143,3 +167,91 @@ def test_the_client_closes_with_its_block(server: Server) -> None:
     assert "authorization" not in server.requests[0].headers
     with pytest.raises(RuntimeError):
         client.health()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ([], "no Health, which is an object"),
+        ("fine", "no Health, which is an object"),
+        ({"status": "UP"}, "no Health, which has database"),
+    ],
+)
+def test_json_of_something_else_is_reported(server: Server, client: Client, answer: object, reason: str) -> None:
+    server.answers["/health"] = answer
+    with pytest.raises(UnexpectedAnswer, match=f"The answer of the server is {reason}"):
+        client.health()
+
+
+@pytest.mark.parametrize("answer", [{"tasks": []}, [1], [{"id": "t"}]])
+def test_a_list_of_something_else_is_reported(server: Server, client: Client, answer: object) -> None:
+    server.answers["/tasks"] = answer
+    with pytest.raises(UnexpectedAnswer, match="Task"):
+        client.tasks()
+
+
+@pytest.mark.parametrize("path", ["/tasks/upload/init", "/tasks/upload/complete", "/tasks/sweep"])
+def test_submitting_to_something_else_is_reported(server: Server, client: Client, task: Path, path: str) -> None:
+    server.answers |= {"/tasks/upload/init": target(), "/tasks/upload/complete": VERSION, path: {"ok": True}}
+
+    def submit() -> None:
+        client.upload(task)
+        client.sweep({"task_id": "t", "configs": [], "priority": "low"})
+
+    with pytest.raises(UnexpectedAnswer, match="an oddish server, and that its version fits"):
+        submit()
+
+
+def test_an_archive_above_the_limit_is_named_with_what_makes_it_large(
+    server: Server, client: Client, task: Path
+) -> None:
+    for number, megabytes in enumerate((3, 1, 4, 2)):
+        (task / "tests" / f"{number}.bin").write_bytes(os.urandom(megabytes * 1_000_000))
+    problem = {"detail": "The upload is larger than 100 bytes.", "code": "too_large"}
+    server.answers = {"/tasks/upload/init": target(), "/store/1": httpx2.Response(413, json=problem)}
+    with pytest.raises(ApiError) as caught:
+        client.upload(task)
+    assert re.fullmatch(
+        r"The archive of task my-task has 10\.0 MB \(100\d{5} bytes\): The upload is larger than 100 bytes\.",
+        caught.value.message,
+    )
+    assert "tests/2.bin (4.0 MB), tests/0.bin (3.0 MB), tests/3.bin (2.0 MB)." in str(caught.value.fix)
+    assert "ODDISH_MAX_ARCHIVE_BYTES" in str(caught.value.fix)
+    assert (caught.value.problem_code, caught.value.http_status) == ("too_large", 413)
+
+
+def test_an_upload_that_took_longer_than_its_url_lives_gets_another(server: Server, client: Client, task: Path) -> None:
+    urls = iter(["/store/old", "/store/new"])
+    expired = httpx2.Response(403, json={"detail": "This signed URL has expired.", "code": "expired_url"})
+    server.answers = {
+        "/tasks/upload/init": lambda _: target(upload_url=next(urls)),
+        "/store/old": expired,
+        "/tasks/upload/complete": VERSION,
+    }
+    assert client.upload(task) == VERSION
+    assert [request.url.path for request in server.requests if request.method == "PUT"] == ["/store/old", "/store/new"]
+
+
+def test_a_machine_without_room_for_the_archive(
+    server: Server, client: Client, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers = {"/tasks/upload/init": target()}
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(NotPacked, match=r"archive of task my-task cannot be written to .*/gone: No such file.*TMPDIR"):
+        client.upload(task)
+    assert [request.method for request in server.requests] == ["POST"]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (123_456, "123 kB"),
+        (536_870_912, "537 MB"),
+        (2e13, "20000 GB"),
+    ],
+)
+def test_sizes_have_few_digits(count: int, text: str) -> None:
+    assert size(count) == text

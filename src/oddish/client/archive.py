@@ -1,0 +1,71 @@
+"""A task packed for the way to the server, and what can keep it from getting there."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from oddish.client.connection import Connection
+from oddish.client.errors import ApiError, NotPacked
+from oddish.client.types import UploadTarget
+from oddish.tasks.package import PublishedFile, write_archive
+
+EXPIRED = "expired_url"
+LARGEST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Archive:
+    task: str
+    files: Sequence[PublishedFile]
+    content: IO[bytes]
+    size: int
+    """Bytes."""
+
+    def send(self, connection: Connection, target: UploadTarget) -> None:
+        """Put it where the server said; a refusal for its size says what makes it large."""
+        try:
+            connection.put_file(target["upload_url"] or "", self.content, target["upload_headers"])
+        except ApiError as error:
+            if error.http_status != 413:
+                raise
+            largest = sorted(self.files, key=lambda file: file.size, reverse=True)[:LARGEST_NAMED]
+            named = ", ".join(f"{file.path} ({size(file.size)})" for file in largest)
+            detail = f"The archive of task {self.task} has {size(self.size)} ({self.size} bytes): {error.message}"
+            fix = (
+                f"Leave out what the task does not need; the largest files are {named}. The limit of the server is its "
+            )
+            fix += "setting ODDISH_MAX_ARCHIVE_BYTES."
+            raise ApiError({**error.problem, "detail": detail, "fix": fix}, error.http_status) from error
+
+
+@contextmanager
+def packed(files: Sequence[PublishedFile], task: str) -> Iterator[Archive]:
+    """The archive in a temporary file. Raises ``NotPacked`` when that cannot be written."""
+    with ExitStack() as stack:
+        try:
+            content = stack.enter_context(tempfile.TemporaryFile())
+            write_archive(files, content)
+            content.flush()
+        except OSError as error:
+            raise _not_packed(task, error) from error
+        yield Archive(task, files, content, content.tell())
+
+
+def size(count: int) -> str:
+    """Bytes in a unit that leaves few digits."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
+
+
+def _not_packed(task: str, error: OSError) -> NotPacked:
+    where = tempfile.tempdir or "the directory for temporary files"
+    return NotPacked(
+        f"The archive of task {task} cannot be written to {where}: {error.strerror or error}.",
+        fix="Free space there, or name another directory in TMPDIR.",
+    )
