@@ -1,93 +1,162 @@
-"""The recorded Harbor jobs of ``tests/data/harbor-jobs`` and what each trial must read as."""
+"""The recorded Harbor jobs of ``tests/data/harbor-jobs``: what each trial must read as, and how it must be judged.
 
-from dataclasses import dataclass
+What the directories hold is the table in ``tests/data/harbor-jobs.md``; what we make of it stands here.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
-JOBS = Path(__file__).parents[1] / "data" / "harbor-jobs"
+DATA = Path(__file__).parents[1] / "data"
+JOBS = DATA / "harbor-jobs"
+TABLE = DATA / "harbor-jobs.md"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``strict`` and ``measured``: the reasons against the reward under these policies, none if it counts."""
+
+    status: str = "success"
+    reasons: tuple[str, ...] = ()
+    strict: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    retry: str = "never"
+    overridden: bool = False
 
 
 @dataclass(frozen=True)
 class Expected:
-    trial: str
-    reward: float | None
+    """A row of the table, and the verdicts on it."""
+
+    job: str
+    name: str
+    task: str
+    agent: str
+    model: str | None
+    rewards: dict[str, float] | None
     exception: str | None
     reward_valid: bool | None
-    status: str
-    reasons: tuple[str, ...] = ()
-    retry: str = "never"
-    overridden: bool = False
-    tokens: tuple[int | None, int | None, int | None] = (None, None, None)
-    cost_usd: float | None = None
-    has_trajectory: bool = False
+    tests: tuple[int, dict[str, int]] | None
+    """Of the CTRF report: their number, and how many of each status there are."""
+    tokens: tuple[int | None, int | None, int | None]
+    cost_usd: float | None
+    steps: dict[str, int] | None
+    """Steps of the trajectory by source."""
+    verdict: Verdict = Verdict()
+
+    @property
+    def trial(self) -> str:
+        return f"{self.job}/{self.name}"
 
     @property
     def directory(self) -> Path:
         return JOBS / self.trial
 
+    @property
+    def has_result(self) -> bool:
+        return self.reward_valid is not None
 
-def _scored(trial: str, reward: float, exception: str | None = None) -> Expected:
-    return Expected(trial, reward, exception, True, "success")
-
-
-def _model(trial: str, tokens: tuple[int, int, int], cost: float | None, reward: float = 1.0) -> Expected:
-    return Expected(trial, reward, None, True, "success", tokens=tokens, cost_usd=cost, has_trajectory=True)
-
-
-def _unscored(trial: str, exception: str) -> Expected:
-    return Expected(trial, None, exception, False, "failed", (exception,))
+    @cached_property
+    def reward(self) -> float | None:
+        return self.rewards["reward"] if self.rewards else None
 
 
-def _cancelled(trial: str) -> Expected:
-    return Expected(trial, None, "CancelledError", False, "cancelled", ("cancelled",))
+def _unscored(reason: str) -> Verdict:
+    return Verdict("failed", (reason,), (reason,), (reason,))
 
 
-TRIALS = (
-    *(_scored(f"01-hello-oracle/hello-world__{name}", 1.0) for name in ("2RJ3NiW", "8JTHos5", "ArCd29Y")),
-    *(_scored(f"02-hello-nop/hello-world__{name}", 0.0) for name in ("M8PTKZy", "gDHGWfi")),
-    _scored("03-ctrf-metrics/csv-totals__MYkwxb5", 1.0),
-    _scored("03-ctrf-metrics/csv-totals__QjU2Mim", 1.0),
-    _scored("03-ctrf-metrics/csv-totals__s4pc3GM", 0.0),
-    _scored("04-zero-tests/zero-tests__6YHGBdC", 1.0),
-    _scored("05-fractional/partial-credit__3XCmTNu", 0.4),
-    _scored("06-agent-timeout/timeout-after-work__JxJZwRu", 1.0, "AgentTimeoutError"),
-    _scored("06-agent-timeout/timeout-before-work__dZpDZ45", 0.0, "AgentTimeoutError"),
-    _unscored("07-no-reward-file/verifier-no-reward__469nGdK", "RewardFileNotFoundError"),
-    _unscored("08-garbage-reward/verifier-empty-reward__DQBHgg7", "RewardFileEmptyError"),
-    _unscored("08-garbage-reward/verifier-garbage-json__DuAMNn2", "VerifierOutputParseError"),
-    _unscored("08-garbage-reward/verifier-garbage-text__JfGCgQ9", "VerifierOutputParseError"),
-    Expected("09-broken-build/broken-build__aAkx7gn", None, "RuntimeError", False, "failed", ("image_build_failed",)),
-    _scored("10-two-steps/two-steps__AGnGBnr", 0.0),
-    _scored("10-two-steps/two-steps__juqB6zJ", 0.75),
-    _scored("11-separate-verifier/separate-verifier__NTFBmEL", 0.0),
-    _scored("11-separate-verifier/separate-verifier__XvXmchu", 1.0),
-    _scored("12-cancelled-sigint/slow-count__BdWwUZR", 1.0),
-    _cancelled("12-cancelled-sigint/slow-count__MkEFAF7"),
-    _cancelled("12-cancelled-sigint/slow-count__k3CUrTV"),
-    _scored("12-cancelled-sigint/slow-count__kkzwXv9", 1.0),
-    _scored("13-killed/slow-count__57TFSmc", 1.0),
-    Expected("13-killed/slow-count__pv9TXR5", None, None, None, "lost", ("lost",), "lost"),
-    _model("14a-terminus2-solved/greet-script__GDNaiHE", (5186, 3072, 277), 0.0035292),
-    _model("14a-terminus2-solved/greet-script__aicsTEW", (5030, 3072, 230), None),
-    _model("14a-terminus2-solved/greet-script__ex7NWCc", (5186, 3072, 277), 0.0035292),
-    _model("14a-terminus2-solved/greet-script__pobLNAs", (5030, 3072, 230), None),
-    _model("14b-terminus2-failed/greet-script__QyMPfsi", (3735, 2304, 173), None, 0.0),
-    Expected(
-        "14c-terminus2-rate-limit/greet-script__Wo24eoJ",
-        *(0.0, "RateLimitError", False, "failed", ("rate_limited",), "rate_limit"),
-        tokens=(0, 0, 0),
-        has_trajectory=True,
+NO_REPORT = Verdict(strict=("no_report",))
+TIMED_OUT = Verdict(strict=("AgentTimeoutError", "no_report"))
+CANCELLED = Verdict("cancelled", *[("cancelled",)] * 3)
+VERDICTS = {
+    "01-hello-oracle": NO_REPORT,
+    "02-hello-nop": NO_REPORT,
+    "03-ctrf-metrics": Verdict(),
+    "04-zero-tests": Verdict(strict=("empty_report",)),
+    "05-fractional": NO_REPORT,
+    "06-agent-timeout": TIMED_OUT,
+    "07-no-reward-file": _unscored("RewardFileNotFoundError"),
+    "08-garbage-reward/verifier-empty-reward": _unscored("RewardFileEmptyError"),
+    "08-garbage-reward": _unscored("VerifierOutputParseError"),
+    "09-broken-build": _unscored("image_build_failed"),
+    "10-two-steps": NO_REPORT,
+    "11-separate-verifier": Verdict(),
+    "12-cancelled-sigint/slow-count__BdWwUZR": NO_REPORT,
+    "12-cancelled-sigint/slow-count__kkzwXv9": NO_REPORT,
+    "12-cancelled-sigint": CANCELLED,
+    "13-killed/slow-count__57TFSmc": NO_REPORT,
+    "13-killed": Verdict("lost", *[("lost",)] * 3, retry="lost"),
+    "14a-terminus2-solved": Verdict(),
+    "14b-terminus2-failed": Verdict(),
+    "14c-terminus2-rate-limit": Verdict("failed", ("rate_limited",), ("rate_limited",), retry="rate_limit"),
+    "14d-terminus2-heredoc-hang": Verdict(strict=("AgentTimeoutError",)),
+    "15-agent-raises": Verdict(
+        "failed", ("RuntimeError",), ("RuntimeError", "no_report"), retry="backoff", overridden=True
     ),
-    Expected(
-        "14d-terminus2-heredoc-hang/greet-script__QKod9Pp",
-        *(0.0, "AgentTimeoutError", True, "success"),
-        tokens=(3603, 2304, 202),
-        cost_usd=0.0023374,
-        has_trajectory=True,
+    "16-no-verification": Verdict(
+        reasons=("verification_disabled",), strict=("verification_disabled",), measured=("verification_disabled",)
     ),
-    Expected(
-        "15-agent-raises/hello-world__ygYm5mS",
-        *(0.0, "RuntimeError", True, "failed", ("RuntimeError",), "backoff"),
-        overridden=True,
-    ),
-    Expected("16-no-verification/hello-world__KdX5ahS", None, None, False, "success", ("verification_disabled",)),
-)
+}
+"""By the beginning of the trial's path, the longest that fits."""
+
+
+def _read_table() -> tuple[Expected, ...]:
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return tuple(_expected([cell.strip() for cell in line.strip("|").split(" | ")]) for line in lines[2:])
+
+
+def _expected(cells: list[str]) -> Expected:
+    job, name, task, agent, model, reward, exception, valid, report, tokens, steps, *_ = cells
+    row = Expected(
+        job=job,
+        name=name,
+        task=f"fixtures/{task}",
+        agent=agent,
+        model=_or_none(model),
+        rewards=_rewards(reward),
+        exception=_or_none(exception),
+        reward_valid={"true": True, "false": False, "no result.json": None}[valid],
+        tests=_tests(report),
+        tokens=_tokens(tokens),
+        cost_usd=float(cost[1]) if (cost := re.search(r"; (\S+) USD", tokens)) else None,
+        steps=_counts(steps),
+    )
+    fitting = max((start for start in VERDICTS if row.trial.startswith(start)), key=len)
+    return replace(row, verdict=VERDICTS[fitting])
+
+
+def _or_none(cell: str) -> str | None:
+    return None if cell == "–" else cell
+
+
+def _rewards(cell: str) -> dict[str, float] | None:
+    if cell == "null":
+        return None
+    primary, _, others = cell.partition(" (")
+    named = (other.rsplit(" ", 1) for other in others.strip(")").split(", ") if other)
+    return {"reward": float(primary)} | {name: float(value) for name, value in named}
+
+
+def _tests(cell: str) -> tuple[int, dict[str, int]] | None:
+    if cell == "none":
+        return None
+    if cell == "empty CTRF":
+        return 0, {}
+    return int(cell.split(" ")[2]), _counts(cell) or {}
+
+
+def _tokens(cell: str) -> tuple[int | None, int | None, int | None]:
+    if cell == "–":
+        return None, None, None
+    first, cached, last = cell.partition(";")[0].split(" / ")
+    return int(first), int(cached), int(last)
+
+
+def _counts(cell: str) -> dict[str, int] | None:
+    """``6 (1 user, 5 agent)`` is ``{"user": 1, "agent": 5}``."""
+    inside = cell.partition("(")[2].strip(")")
+    return {name: int(count) for count, name in (part.split(" ") for part in inside.split(", "))} if inside else None
+
+
+TRIALS = _read_table()

@@ -21,47 +21,13 @@ from typing import Any, Self, cast
 from oddish.engine.connection import decode, encode
 from oddish.engine.process import kill_group
 from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild, Hello, Kill, Run, Spawn
+from oddish.variables import inherited
 
 HELLO_TIMEOUT_SEC = 30.0
 CLOSE_TIMEOUT_SEC = 30.0
 KILL_TIMEOUT_SEC = 30.0
 KNOWN_LINES = frozenset({"stage", "log", "done"})
 
-INHERITED = frozenset(
-    {
-        "ALL_PROXY",
-        "CURL_CA_BUNDLE",
-        "DOCKER_CERT_PATH",
-        "DOCKER_CONFIG",
-        "DOCKER_CONTEXT",
-        "DOCKER_HOST",
-        "DOCKER_TLS_VERIFY",
-        "HOME",
-        "HTTPS_PROXY",
-        "HTTP_PROXY",
-        "LANG",
-        "LANGUAGE",
-        "LC_ALL",
-        "LC_CTYPE",
-        "LD_LIBRARY_PATH",
-        "LOGNAME",
-        "NODE_EXTRA_CA_CERTS",
-        "NO_PROXY",
-        "PATH",
-        "PIP_CERT",
-        "REQUESTS_CA_BUNDLE",
-        "SHELL",
-        "SSL_CERT_DIR",
-        "SSL_CERT_FILE",
-        "TMPDIR",
-        "TZ",
-        "USER",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "XDG_RUNTIME_DIR",
-    }
-)
 HIDDEN_DIRECTORY = "ODDISH_HOME"
 """A path and no secret: the local sandbox needs it to keep the directory out of sight."""
 FIXED = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -94,9 +60,8 @@ class AttemptLost(EngineError):
 def curated_environment(allow: Iterable[str] = (), source: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables a fork server starts with: what programs need to run at all, and those in ``allow`` (for providers'
     credentials of a deployment). Nothing of ``ODDISH_*``, whatever ``allow`` says, but the directory to be hidden."""
-    names = INHERITED | {name.lower() for name in INHERITED if name.endswith("_PROXY")} | set(allow)
-    named = {name for name in names if not name.startswith("ODDISH_")} | {HIDDEN_DIRECTORY}
-    return {name: value for name, value in source.items() if name in named} | FIXED
+    allowed = {name for name in allow if not name.startswith("ODDISH_")} | {HIDDEN_DIRECTORY}
+    return {name: value for name, value in source.items() if inherited(name) or name in allowed} | FIXED
 
 
 class Attempt:

@@ -1,6 +1,5 @@
 """From a ``Run`` to Harbor's ``TrialConfig``."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 
 from oddish.engine.protocol import Run
 from oddish.errors import InvalidInput
+from oddish.variables import can_be_handed_over
 
 LOCAL_ENVIRONMENT = "oddish.engine.environments.local:LocalEnvironment"
 
@@ -73,12 +73,6 @@ SECTION_MEMBERS: Mapping[str, frozenset[str]] = {
 MCP_SERVERS = "mcp_servers"
 HANDLED_ELSEWHERE = frozenset({"retry", "source", "ref"})
 """Members of a harbor block about the queue and the engine's version, not about one attempt."""
-
-RESERVED_VARIABLE = re.compile(
-    r"(LD|DYLD|PYTHON|GIT|DOCKER|COMPOSE|BUILDKIT|BASH|HARBOR|ODDISH)_.*|PYTHON.*"
-    r"|PATH|HOME|SHELL|ENV|IFS|CDPATH|TMPDIR|PERL5LIB|PERL5OPT|RUBYOPT|NODE_OPTIONS|JAVA_TOOL_OPTIONS"
-)
-"""Variables that steer Python, the shell, the container engine or git on the worker itself."""
 
 
 def trial_config(run: Run) -> TrialConfig:
@@ -152,7 +146,7 @@ def refuse_unknown(where: str, value: Mapping[str, object], allowed: frozenset[s
 def refuse_reserved_variables(env: Mapping[str, str]) -> None:
     """Raise InvalidInput for a variable that would steer programs on the worker instead of the agent's."""
     for name in sorted(env):
-        if RESERVED_VARIABLE.fullmatch(name):
+        if not can_be_handed_over(name):
             raise InvalidInput(
                 f"The variable {name} cannot be set for a trial.",
                 fix="Set it for the agent inside the sandbox instead (agent env).",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.results import read_json
+from oddish.engine.documents import read_json
 from oddish.engine.trajectory import TrajectoryMetrics, trajectory_metrics
 
 METRICS_LIMIT = 64 * 1024

@@ -1,34 +1,31 @@
 """Lenient reader of a Harbor trial directory. No Harbor here: plain JSON into frozen facts.
 
-The directory was written next to untrusted code and may be unfinished, damaged or hostile: symbolic links are never
-followed, sizes are capped, and every member is taken only if it has the expected shape.
+The directory may be unfinished, damaged or hostile: every member is taken only if it has the expected shape.
 """
 
-import json
-import math
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from oddish.engine.documents import (
+    Problem,
+    finite_number,
+    mapping,
+    moment,
+    open_below,
+    read_json,
+    sequence,
+    text,
+    whole_number,
+)
 from oddish.engine.protocol import Done
 from oddish.outcome import RESULT_UNREADABLE, AttemptFacts, Ending, RecordedException
 
 RESULT_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 16 * 1024
-MAX_CONTAINERS = 1_000_000
-"""Objects and lists in one document. Parsed, they take up to thirty times their size in the file."""
-MAX_MEMBERS = 8_000_000
-COUNT_LIMIT = 2**63 - 1
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
-
-type Problem = Literal["missing", "refused", "too_large", "malformed"]
-"""Why a file cannot be used. ``refused``: a link, a device or not readable. ``too_large``: in bytes or members."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +64,11 @@ class TrialFacts:
 
     problem: Problem | None = None
     """Set when there is no usable ``result.json``: everything else is then empty, except ``has_trajectory``."""
+    task_name: str | None = None
+    agent: str | None = None
+    """The name it gives itself."""
+    model: str | None = None
+    """``provider/name``, or the name alone."""
     rewards: Mapping[str, float] | None = None
     exceptions: tuple[RecordedException, ...] = ()
     """The trial's own first, then those of its steps."""
@@ -91,22 +93,26 @@ def read_trial(directory: Path) -> TrialFacts:
     if problem is not None:
         return TrialFacts(problem=problem, has_trajectory=has_trajectory(directory, ()))
     trial_timing = timing(document)
-    steps = tuple(step_facts(item) for item in _list(document.get("step_results")) if isinstance(item, dict))
+    steps = tuple(step_facts(item) for item in sequence(document.get("step_results")) if isinstance(item, dict))
     own = exception(document.get("exception_info"), trial_timing)
     usages = [usage(document.get("agent_result"))] if document.get("agent_result") else [step.usage for step in steps]
     valid = document.get("reward_valid")
-    config = _dict(document.get("config"))
+    config = mapping(document.get("config"))
+    agent = mapping(document.get("agent_info"))
     return TrialFacts(
+        task_name=text(document.get("task_name")),
+        agent=text(agent.get("name")),
+        model=model_name(agent.get("model_info")),
         rewards=rewards(document.get("verifier_result")),
         exceptions=tuple(item for item in (own, *(step.exception for step in steps)) if item is not None),
         reward_valid=valid if isinstance(valid, bool) else None,
-        started_at=_text(document.get("started_at")),
-        finished_at=_text(document.get("finished_at")),
+        started_at=text(document.get("started_at")),
+        finished_at=text(document.get("finished_at")),
         timing=trial_timing,
         steps=steps,
         usage=add_up(usages),
         has_trajectory=has_trajectory(directory, tuple(step.name for step in steps)),
-        verifier_disabled=_dict(config.get("verifier")).get("disable") is True or config.get("install_only") is True,
+        verifier_disabled=mapping(config.get("verifier")).get("disable") is True or config.get("install_only") is True,
     )
 
 
@@ -141,7 +147,7 @@ def step_facts(document: dict[str, Any]) -> StepFacts:
     """One entry of ``step_results``."""
     times = timing(document)
     return StepFacts(
-        name=_text(document.get("step_name")) or "",
+        name=text(document.get("step_name")) or "",
         rewards=rewards(document.get("verifier_result")),
         exception=exception(document.get("exception_info"), times),
         timing=times,
@@ -153,19 +159,26 @@ def rewards(verifier_result: object) -> Mapping[str, float] | None:
     """The finite numbers by name; None when there are none."""
     found = {
         name: number
-        for name, value in _dict(_dict(verifier_result).get("rewards")).items()
-        if (number := _number(value)) is not None
+        for name, value in mapping(mapping(verifier_result).get("rewards")).items()
+        if (number := finite_number(value)) is not None
     }
     return found or None
 
 
+def model_name(model_info: object) -> str | None:
+    """A ``model_info`` as ``provider/name``, or the name alone when no provider is recorded."""
+    document = mapping(model_info)
+    name, provider = text(document.get("name")), text(document.get("provider"))
+    return f"{provider}/{name}" if name and provider else name
+
+
 def exception(info: object, times: Mapping[str, Timing]) -> RecordedException | None:
     """An ``exception_info``, placed in the phase that had begun last when it occurred."""
-    document = _dict(info)
-    name = _text(document.get("exception_type"))
+    document = mapping(info)
+    name = text(document.get("exception_type"))
     if name is None:
         return None
-    occurred_at = _text(document.get("occurred_at"))
+    occurred_at = text(document.get("occurred_at"))
     occurred = moment(occurred_at)
     begun = [
         phase
@@ -174,10 +187,10 @@ def exception(info: object, times: Mapping[str, Timing]) -> RecordedException | 
         and (started := moment(times[phase].started_at)) is not None
         and (occurred is None or started <= occurred)
     ]
-    flag = _dict(document.get("policy")).get("has_valid_reward")
+    flag = mapping(document.get("policy")).get("has_valid_reward")
     return RecordedException(
         type=name,
-        message=shortened(_text(document.get("exception_message")) or ""),
+        message=shortened(text(document.get("exception_message")) or ""),
         phase=begun[-1] if begun else None,
         occurred_at=occurred_at,
         has_valid_reward=flag if isinstance(flag, bool) else None,
@@ -192,9 +205,9 @@ def shortened(message: str) -> str:
 
 def timing(document: Mapping[str, Any]) -> Mapping[str, Timing]:
     """The phases that began."""
-    found = {phase: _dict(document.get(phase)) for phase in PHASES}
+    found = {phase: mapping(document.get(phase)) for phase in PHASES}
     return {
-        phase: Timing(_text(times.get("started_at")), _text(times.get("finished_at")))
+        phase: Timing(text(times.get("started_at")), text(times.get("finished_at")))
         for phase, times in found.items()
         if times
     }
@@ -202,12 +215,12 @@ def timing(document: Mapping[str, Any]) -> Mapping[str, Timing]:
 
 def usage(agent_result: object) -> Usage:
     """The token counts and cost of an ``agent_result``."""
-    document = _dict(agent_result)
+    document = mapping(agent_result)
     return Usage(
-        input_tokens=_count(document.get("n_input_tokens")),
-        cache_tokens=_count(document.get("n_cache_tokens")),
-        output_tokens=_count(document.get("n_output_tokens")),
-        cost_usd=_number(document.get("cost_usd")),
+        input_tokens=whole_number(document.get("n_input_tokens")),
+        cache_tokens=whole_number(document.get("n_cache_tokens")),
+        output_tokens=whole_number(document.get("n_output_tokens")),
+        cost_usd=finite_number(document.get("cost_usd")),
     )
 
 
@@ -216,26 +229,15 @@ def add_up(usages: list[Usage]) -> Usage:
 
     def tokens(parts: list[int | None]) -> int | None:
         known = [part for part in parts if part is not None]
-        return _count(sum(known)) if known else None
+        return whole_number(sum(known)) if known else None
 
     costs = [item.cost_usd for item in usages if item.cost_usd is not None]
     return Usage(
         tokens([item.input_tokens for item in usages]),
         tokens([item.cache_tokens for item in usages]),
         tokens([item.output_tokens for item in usages]),
-        _number(sum(costs)) if costs else None,
+        finite_number(sum(costs)) if costs else None,
     )
-
-
-def moment(timestamp: object) -> float | None:
-    """Seconds since 1970 of an ISO 8601 time, taken as UTC without a zone; None for anything else."""
-    if not isinstance(timestamp, str):
-        return None
-    try:
-        read = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return None
-    return ((read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
 def has_trajectory(directory: Path, steps: tuple[str, ...]) -> bool:
@@ -248,67 +250,3 @@ def has_trajectory(directory: Path, steps: tuple[str, ...]) -> bool:
             continue
         return True
     return False
-
-
-def read_json(directory: Path, relative: str, limit: int) -> tuple[Any, Problem | None]:
-    """The JSON document in a file of at most ``limit`` bytes, or what is wrong with it."""
-    try:
-        with os.fdopen(open_below(directory, relative), "rb") as file:
-            content = file.read(limit + 1)
-    except FileNotFoundError:
-        return None, "missing"
-    except OSError:
-        return None, "refused"
-    containers = content.count(b"{") + content.count(b"[")
-    if len(content) > limit or containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
-        return None, "too_large"
-    try:
-        return json.loads(content), None
-    except (ValueError, RecursionError):
-        return None, "malformed"
-
-
-def open_below(directory: Path, relative: str) -> int:
-    """A descriptor of a regular file below ``directory`` that is reached without any symbolic link. Raises OSError."""
-    *folders, name = relative.split("/")
-    if not relative.isprintable() or not all(part not in {"", ".", ".."} for part in (*folders, name)):
-        raise FileNotFoundError(relative)
-    at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        for folder in folders:
-            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
-            os.close(at)
-            at = inner
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-    finally:
-        os.close(at)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise PermissionError(f"{relative} is not a regular file")
-    return descriptor
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT else None

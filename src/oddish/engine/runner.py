@@ -23,7 +23,7 @@ from oddish.engine.protocol import VERSION, Done, Failure, LogLine, Run, Stage, 
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, read_trial, shortened
 from oddish.outcome import ATTEMPT_DEADLINE
-from oddish.secrecy import SHORTEST_SECRET
+from oddish.secrecy import SHORTEST_SECRET, credential_values
 
 FLUSH_SEC = 30.0
 STAGES: dict[TrialEvent, Stage] = {
@@ -69,7 +69,7 @@ class Execution:
     def __init__(self, run: Run, outbox: Outbox) -> None:
         self._run = run
         self._outbox = outbox
-        self._redactor = Redactor(secret_values(run["env"], run["agent_env"]))
+        self._redactor = Redactor(credential_values(run["env"]) | secret_values(run["agent_env"]))
         self._trial: Trial | None = None
 
     async def perform(self, connection: Connection) -> Done:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.results import moment, read_json
+from oddish.engine.documents import moment, read_json
 
 TRAJECTORY_LIMIT = 32 * 1024 * 1024
 MAX_PARTS = 16

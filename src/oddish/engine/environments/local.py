@@ -195,7 +195,7 @@ class LocalEnvironment(BaseEnvironment):
 
         try:
             await build.carry_out(self._plan, Context(self.environment_dir), sandbox, record)
-        except (build.BuildFailed, InvalidTask) as error:
+        except build.BuildFailed as error:
             raise SandboxBuildFailedError(str(error)) from error
 
     async def _make_workdir(self) -> None:

@@ -1,0 +1,111 @@
+"""JSON documents and small files that were written next to untrusted code. No Harbor here.
+
+Symbolic links are never followed, sizes are capped before anything is parsed, and nothing found in a file raises: a
+value that has not the wanted shape is as good as absent.
+"""
+
+import json
+import math
+import os
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+MAX_CONTAINERS = 1_000_000
+"""Objects and lists in one document. Parsed, they take up to thirty times their size in the file."""
+MAX_MEMBERS = 8_000_000
+COUNT_LIMIT = 2**63 - 1
+
+type Problem = Literal["missing", "refused", "too_large", "malformed"]
+"""Why a file cannot be used. ``refused``: a link, a device or not readable. ``too_large``: in bytes or members."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_json(directory: Path, relative: str, limit: int) -> tuple[Any, Problem | None]:
+    """The JSON document in a file of at most ``limit`` bytes, or what is wrong with it."""
+    content, problem = read_bytes(directory, relative, limit)
+    if problem is not None:
+        return None, problem
+    containers = content.count(b"{") + content.count(b"[")
+    if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
+        return None, "too_large"
+    try:
+        return json.loads(content), None
+    except (ValueError, RecursionError):
+        return None, "malformed"
+
+
+def read_bytes(directory: Path, relative: str, limit: int) -> tuple[bytes, Problem | None]:
+    """The content of a file of at most ``limit`` bytes, or nothing and what is wrong with it."""
+    try:
+        with os.fdopen(open_below(directory, relative), "rb") as file:
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        return b"", "missing"
+    except OSError:
+        return b"", "refused"
+    return (b"", "too_large") if len(content) > limit else (content, None)
+
+
+def open_below(directory: Path, relative: str) -> int:
+    """A descriptor of a regular file below ``directory`` that is reached without any symbolic link. Raises OSError."""
+    *folders, name = relative.split("/")
+    if not relative.isprintable() or not all(part not in {"", ".", ".."} for part in (*folders, name)):
+        raise FileNotFoundError(relative)
+    at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            os.close(at)
+            at = inner
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+    finally:
+        os.close(at)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PermissionError(f"{relative} is not a regular file")
+    return descriptor
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """A JSON object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: object) -> list[Any]:
+    """A JSON list; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str | None:
+    """A JSON string; None for anything else."""
+    return value if isinstance(value, str) else None
+
+
+def finite_number(value: object) -> float | None:
+    """A JSON number that a float can hold, no truth value; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def whole_number(value: object) -> int | None:
+    """A JSON integer from 0 to ``COUNT_LIMIT``; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT else None
+
+
+def moment(timestamp: object) -> float | None:
+    """Seconds since 1970 of an ISO 8601 time, taken as UTC without a zone; None for anything else."""
+    if not isinstance(timestamp, str):
+        return None
+    try:
+        read = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return None
+    return ((read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
