@@ -11,11 +11,11 @@ from typing import NotRequired, TypedDict
 
 from oddish.queue.keys import normalise_model
 from oddish.secrecy import is_secret_name
+from oddish.variables import can_be_handed_over
 
 UNKNOWN = ""
 """The prefix of a model that names no provider the engine knows."""
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FAMILY_PREFIX = {"google": "gemini"}
 """Owners of model families whose prefix is another word."""
 
@@ -118,11 +118,6 @@ class AgentRules:
         return next(iter((*named, *others)), None)
 
 
-def is_variable(name: str) -> bool:
-    """Whether ``name`` is one that a shell could set."""
-    return _VARIABLE.fullmatch(name) is not None
-
-
 def _is_token(group: Sequence[str]) -> bool:
     return len(group) == 1 and group[0].startswith("@")
 
@@ -140,5 +135,5 @@ def _expand(names: Iterable[str], variables: ProviderVariables | None) -> Iterat
 def _conventional(prefix: str) -> Iterator[str]:
     """Where a model library looks for the key of a provider it has no better name for."""
     stem = re.sub(r"[^A-Z0-9]+", "_", prefix.upper())
-    if is_variable(f"{stem}_API_KEY"):
+    if can_be_handed_over(f"{stem}_API_KEY"):
         yield from (f"{stem}_API_KEY", f"{stem}_API_BASE", f"{stem}_BASE_URL")

@@ -1,7 +1,7 @@
 """Variables that task.toml takes from the outside, ``${NAME}`` and ``${NAME:-default}``. Standard library only."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,14 @@ def variables(config: dict[str, Any]) -> tuple[Variable, ...]:
     return tuple(_in_config(config))
 
 
+def references(env: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """The variables that the values of ``env`` stand for, and whether they have no default."""
+    for value in env.values():
+        match = _WHOLE_VALUE.fullmatch(value)
+        if match:
+            yield match[1], match[2] is None
+
+
 def _in_config(config: dict[str, Any]) -> Iterator[Variable]:
     yield from _in_environment(config.get("environment", {}), "environment")
     yield from _in_verifier(config.get("verifier", {}), "verifier")
@@ -69,7 +77,5 @@ def _in_environment(environment: dict[str, Any], section: str) -> Iterator[Varia
 
 
 def _in_env(env: dict[str, str], section: str) -> Iterator[Variable]:
-    for value in env.values():
-        match = _WHOLE_VALUE.fullmatch(value)
-        if match:
-            yield Variable(match[1], section, match[2] is None)
+    for name, required in references(env):
+        yield Variable(name, section, required)

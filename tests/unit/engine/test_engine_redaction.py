@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oddish.engine import redaction
 from oddish.engine.redaction import Redactor, secret_values
-from oddish.secrecy import is_secret_name
+from oddish.secrecy import credential_values, is_secret_name
 
 SECRET = "sk-0123456789"
 
@@ -104,3 +104,21 @@ def test_names_and_link_targets_lose_their_secrets_too(tmp_path: Path) -> None:
         "dir-[REDACTED]/deeper/link",
     ]
     assert (tmp_path / "dir-[REDACTED]/deeper/link").readlink() == Path("/elsewhere/[REDACTED]")
+
+
+def test_all_credentials_are_secrets_but_addresses_and_regions() -> None:
+    env = {
+        "OPENAI_API_KEY": SECRET,
+        "DATABASE_DSN": "host=db pass",
+        "OPENAI_BASE_URL": "https://models.example/v1",
+        "AWS_REGION": "eu-central-1",
+        "PROXY_BASE_URL": "https://user:word@models.example",
+        "WEBHOOK_URL": "https://hooks.example/T0/B0/x",
+        "SHORT": "short",
+    }
+    assert credential_values(env) == {
+        SECRET,
+        "host=db pass",
+        "https://user:word@models.example",
+        "https://hooks.example/T0/B0/x",
+    }

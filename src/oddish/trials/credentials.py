@@ -1,0 +1,158 @@
+"""What a trial is given of credentials: the variables that its agent and its task name, and no others. Pure.
+
+Sources in this order: the submission, the organisation's secrets, the worker's own environment as far as its deployment
+allows. What ``agent_config.env`` sets goes before all of them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from oddish.credentials import AgentRules, Needs, Table
+from oddish.errors import InvalidInput
+from oddish.queue.keys import BASELINE_AGENTS
+from oddish.secrecy import is_secret_name
+from oddish.tasks.variables import references
+from oddish.variables import can_be_handed_over, inherited
+
+OTHER_ACCESS = ("api_base", "api_key", "auth", "config", "credential", "token", "url")
+"""Words in arguments of agents that may stand for an access of its own, which nobody here can judge."""
+
+
+class MissingCredential(InvalidInput):
+    """A trial whose agent or task names a credential that nobody offers."""
+
+    code = "missing_credential"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A variable that a trial's configuration takes from the outside."""
+
+    name: str
+    place: str
+    """``verifier.env of task.toml``, ``agent_config.env`` ..."""
+    required: bool
+    """False when there is a default."""
+
+
+@dataclass(frozen=True)
+class TrialNames:
+    """The variables that one trial names."""
+
+    agent: str
+    model: str | None
+    needs: Needs
+    """Of the agent."""
+    references: tuple[Reference, ...]
+    agent_env: frozenset[str]
+    """Names that ``agent_config.env`` sets."""
+    other_access: bool
+    """The agent may have been given an access by its arguments."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Everything that may be handed over."""
+        named = {*self.needs.names, *(reference.name for reference in self.references)}
+        return frozenset(filter(can_be_handed_over, named))
+
+    def hand_over(self, sources: Sequence[Mapping[str, str]]) -> dict[str, str]:
+        """The variables of the attempt's process. Once a source gives the agent a key, the later ones give no other."""
+        given: dict[str, str] = {}
+        keys = {name for group in self.needs.one_of for name in group if is_secret_name(name)}
+        for source in sources:
+            settled = bool(keys & (self.agent_env | given.keys()))
+            wanted = [
+                name for name in self.needs.names if name not in self.agent_env and not (settled and name in keys)
+            ]
+            wanted += [reference.name for reference in self.references]
+            given |= {
+                name: source[name]
+                for name in wanted
+                if name in source and name not in given and can_be_handed_over(name)
+            }
+        return given
+
+    def check(self, offered: Collection[str]) -> None:
+        """Raises ``MissingCredential`` when the agent would not start or a variable of the task has no value."""
+        explicit = self.other_access or any(is_secret_name(name) for name in self.agent_env)
+        if not explicit and not self.needs.met_by({*offered, *self.agent_env}):
+            raise MissingCredential(
+                f"The agent {self.agent!r} with the model {self.model!r} has no credentials: "
+                f"it takes {self.needs.wording()}.",
+                fix=_fix(self.needs.one_of[0]),
+            )
+        for reference in self.references:
+            if reference.required and reference.name not in offered and not inherited(reference.name):
+                raise MissingCredential(
+                    f"{reference.place} takes the variable {reference.name!r} from the outside, and nobody gives it.",
+                    fix=_fix([reference.name]),
+                )
+
+
+def names_of(
+    *,
+    agent: str,
+    model: str | None,
+    agent_config: Mapping[str, object],
+    harbor: Mapping[str, object],
+    definition: Mapping[str, object],
+    table: Table | None,
+) -> TrialNames:
+    """``table`` is what the engine says of its agents; without one, or for an agent not in it, nothing is required."""
+    env = _object(agent_config, "env")
+    rules = table["agents"].get(agent) if table is not None else None
+    return TrialNames(
+        agent=agent,
+        model=model,
+        needs=AgentRules(rules, table["providers"]).needs(model) if table is not None and rules else Needs(),
+        references=(*_in_task(agent, harbor, definition), *_in_env(env, "agent_config.env"), *_in_harbor(harbor)),
+        agent_env=frozenset(env),
+        other_access=any(word in name.lower() for name in _object(agent_config, "kwargs") for word in OTHER_ACCESS),
+    )
+
+
+def refuse_unusable(credentials: Iterable[str]) -> None:
+    """Raise ``InvalidInput`` for a name that no attempt can be given."""
+    for name in credentials:
+        if not can_be_handed_over(name):
+            raise InvalidInput(
+                f"The variable {name} cannot be handed to a trial: it steers programs on the worker.",
+                fix="Set it for the agent inside the sandbox instead, in agent_config.env.",
+            )
+
+
+def _in_task(agent: str, harbor: Mapping[str, object], definition: Mapping[str, object]) -> Iterable[Reference]:
+    variables = definition.get("variables")
+    for variable in variables if isinstance(variables, list) else ():
+        section = variable["section"]
+        of_verifier = "verifier" in section.split(".")
+        unused = (
+            (section.startswith("solution.") and agent != "oracle")
+            or (section.endswith(".headers") and agent in BASELINE_AGENTS)
+            or (of_verifier and _object(harbor, "verifier").get("disable") is True)
+        )
+        if not unused:
+            yield Reference(variable["name"], f"{section} of task.toml", variable["required"])
+
+
+def _in_harbor(harbor: Mapping[str, object]) -> Iterable[Reference]:
+    for section in ("environment", "verifier"):
+        yield from _in_env(_object(_object(harbor, section), "env"), f"harbor.{section}.env")
+
+
+def _in_env(env: Mapping[str, object], place: str) -> Iterable[Reference]:
+    texts = {name: value for name, value in env.items() if isinstance(value, str)}
+    return (Reference(name, place, required) for name, required in references(texts))
+
+
+def _object(document: Mapping[str, object], name: str) -> Mapping[str, object]:
+    value = document.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _fix(names: Sequence[str]) -> str:
+    keeping = " and ".join(f"`oddish secrets set {name}`" for name in names)
+    return (
+        f"Give it with the submission (`oddish run` takes {' and '.join(names)} from --env-file, on this machine also "
+        f"from the shell), or keep it for the organisation with {keeping}."
+    )
