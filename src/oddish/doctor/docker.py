@@ -16,7 +16,7 @@ from oddish.doctor.words import size
 
 ENGINE, COMPOSE = "Docker engine", "Docker Compose"
 OLDEST_COMPOSE = (2, 26)
-_ANSWER_SECONDS = 1.8
+_ANSWER_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from oddish.doctor.finding import Finding, warning
 from oddish.errors import OddishError
 
-PATIENCE = 2.0
-"""Seconds until a look counts as unanswered."""
+PATIENCE = 3.5
+"""Seconds until a look counts as unanswered. What it asks others is bounded by 2 s; this is for the wait for a processor."""
 
 
 @dataclass(frozen=True, slots=True)

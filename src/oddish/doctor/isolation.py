@@ -17,7 +17,7 @@ from oddish.sandbox.support import support
 
 LOCAL = "Local sandbox"
 OLDEST_BWRAP = (0, 11)
-_ANSWER_SECONDS = 1.8
+_ANSWER_SECONDS = 2.0
 _USE_DOCKER = "Use the docker environment, or an ODDISH_HOME on ext4, xfs, btrfs or tmpfs."
 
 

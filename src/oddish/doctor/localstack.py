@@ -18,7 +18,7 @@ from oddish.stack.layout import layout
 from oddish.stack.port import HOST, PREFERRED
 
 STACK, POSTGRES = "Local stack", "PostgreSQL programs"
-_ANSWER_SECONDS = 1.8
+_ANSWER_SECONDS = 2.0
 
 
 def look_at_stack() -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from oddish.errors import OddishError
 from oddish.stack import client as stack
 
 SERVER, KEY, WORKERS = "Server", "Key", "Workers"
-_ANSWER_SECONDS = 1.8
+_ANSWER_SECONDS = 2.0
 
 
 def named() -> bool:
