@@ -9,7 +9,7 @@ from oddish.doctor.finding import Finding, warning
 from oddish.errors import OddishError
 
 PATIENCE = 3.5
-"""Seconds until a look counts as unanswered. What it asks others is bounded by 2 s; this is for the wait for a processor."""
+"""Seconds until a look counts as unanswered. What it asks others is bounded by 2 s; the rest is for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
