@@ -3,11 +3,12 @@
 import http
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from sqlalchemy import exc
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -35,12 +36,6 @@ class MethodNotAllowed(OddishError):
 
     code = "method_not_allowed"
     status = 405
-
-
-class HttpRefusal(OddishError):
-    """Refused below the routes; the status says why."""
-
-    code = "http_error"
 
 
 class Misdirected(OddishError):
@@ -116,14 +111,22 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     method, path, said = request.method, request.url.path, str(error.detail)
     known: dict[int, OddishError] = {
-        400: InvalidInput(f"{said}."),
         404: NotFound(f"There is no {path} here."),
         405: MethodNotAllowed(f"{method} is not possible on {path}."),
         413: TooLarge(said),
     }
-    response = refusal(known.get(error.status_code, HttpRefusal(said)), status=error.status_code)
+    response = refusal(known.get(error.status_code, InvalidInput(f"{said}.")), status=error.status_code)
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
     return response
+
+
+def _methods(request: Request) -> Iterator[str]:
+    """The methods of all routes that have the path of the request."""
+    for route in request.app.routes:
+        if isinstance(route, APIRoute) and route.path_regex.match(request.url.path):
+            yield from route.methods
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:

@@ -66,12 +66,12 @@ async def find_evidence(
     return Evidence(trial_id, row.artifact_prefix, manifest.files)
 
 
-async def read_result(store: ArtifactStore, evidence: Evidence) -> object:
-    """Harbor's record of the trial. Raises ``NotFound`` when it left none that can be read."""
+async def read_result(store: ArtifactStore, evidence: Evidence) -> str:
+    """Harbor's record of the trial as JSON. Raises ``NotFound`` when it left none that can be read."""
     data = await store.get(evidence.key(evidence.file(RESULT)), max_bytes=MAX_RESULT_BYTES)
     try:
-        return json.loads(data)
-    except ValueError as error:
+        return json.dumps(json.loads(data), allow_nan=False)
+    except (ValueError, RecursionError) as error:
         raise NotFound(f"The {RESULT} of trial {evidence.trial_id!r} is not JSON: {error}.") from error
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Query, Response
-from starlette.responses import JSONResponse, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
@@ -50,10 +50,10 @@ async def file(trial_id: str, path: str, principal: PrincipalOf, services: Servi
 
 
 @router.get("/trials/{trial_id}/result", tags=["trials"])
-async def result(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> JSONResponse:
+async def result(trial_id: str, principal: PrincipalOf, services: ServicesOf) -> Response:
     """Harbor's record of the trial, as it is."""
     evidence = await _evidence(services, principal, trial_id)
-    return JSONResponse(await read_result(services.store, evidence))
+    return Response(await read_result(services.store, evidence), media_type="application/json")
 
 
 @router.get("/trials/{trial_id}/logs", tags=["trials"])

@@ -1,0 +1,47 @@
+"""Some of everything that routes speak of, and the values by which requests name it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import httpx2
+
+from .serving import RESULT, Server, TaskFolder
+
+FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000}
+
+
+@dataclass(frozen=True)
+class Furnished:
+    """A task with two versions, a finished trial that left files, and others that wait."""
+
+    names: Mapping[str, str]
+    """By path parameter, or member of a body."""
+
+    def path(self, template: str) -> str:
+        return template.replace(":path}", "}").format(**self.names)
+
+
+def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]) -> Furnished:
+    server.offer()
+    new_task(instruction="First.").upload(client)
+    done = new_task(instruction="Second.").upload(client)
+    task_id = str(done["task_id"])
+    body = {"task_id": task_id, "configs": [{"agent": "nop", "n_trials": 5}], "experiment_id": "mine"}
+    submitted = client.post("/tasks/sweep", json=body)
+    assert submitted.status_code == 200, submitted.text
+    trial_id = f"{task_id}-0"
+    server.leave_files(trial_id, FILES)
+    server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", trial_id)
+    return Furnished(
+        {
+            "task_id": task_id,
+            "trial_id": trial_id,
+            "experiment_id": submitted.json()["experiment_id"],
+            "index": "0",
+            "version": "1",
+            "path": RESULT,
+            "key": f"trials/{trial_id}/1-claim/{RESULT}",
+            "content_hash": str(done["content_hash"]),
+            "agent": "nop",
+        }
+    )

@@ -1,0 +1,109 @@
+"""What README and docs name exists: variables, commands and their options, scripts, modules, links."""
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import pytest
+import reference
+
+from oddish.cli import cli
+
+ROOT = reference.ROOT
+PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")})
+NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
+VARIABLE = re.compile(r"\b" + reference.PREFIX + r"[A-Z0-9_]*[A-Z0-9]\b")
+FENCE = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+?)#* *$", re.MULTILINE)
+ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
+"""Words of a shell line at which a command is over."""
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
+
+
+@every_page
+def test_variables_that_are_named_are_read(page: Path) -> None:
+    known = set().union(*(reference.variables_in(ROOT / name) for name in ("src", "scripts", "tests")))
+    known |= {f"{reference.PREFIX}{name.upper()}" for name in reference.Settings.model_fields}
+    assert set(VARIABLE.findall(page.read_text())) - known == set()
+
+
+@every_page
+def test_commands_that_are_shown_can_be_typed(page: Path) -> None:
+    for line in commands_in(page.read_text()):
+        check(line)
+
+
+@every_page
+def test_scripts_and_modules_that_are_named_are_there(page: Path) -> None:
+    text = page.read_text()
+    for script in re.findall(r"(?<![\w/])(?:\./)?scripts/([\w.-]*\w)", text):
+        assert (ROOT / "scripts" / script).exists(), script
+    for module in re.findall(r"python -m (oddish[\w.]*)", text):
+        assert importlib.util.find_spec(f"{module}.__main__"), module
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(without_code(page.read_text())):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_a_command_that_does_not_exist_would_be_noticed() -> None:
+    for line in ("oddish walk", "oddish run --fast", "oddish status a b", "oddish run -n"):
+        with pytest.raises((click.UsageError, AssertionError)):
+            check(line)
+    check("oddish run task -a oracle --json")
+
+
+def commands_in(text: str) -> Iterator[str]:
+    """Lines of code blocks that begin with ``oddish``, without prompt, variables and explanation; and code spans."""
+    for block in FENCE.findall(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S* )*(?:\S*/)?(oddish(?: \S+)*)", line.strip())
+            if found:
+                yield found[1]
+    for span in SPAN.findall(without_code(text, spans=False)):
+        if re.match(r"oddish [a-z]", span):
+            yield span
+
+
+def check(line: str) -> None:
+    """Raises ``click.UsageError`` or ``AssertionError`` for a line that could not be typed."""
+    words = words_of(line)
+    command: click.Command = cli
+    context = click.Context(cli, **reference.HELP)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        assert found is not None, f"{line}: there is no command {words[0]}"
+        command, words = found, words[1:]
+        context = click.Context(command, parent=context, **reference.HELP)
+    _, rest, _ = command.make_parser(context).parse_args(list(words))
+    assert not rest, f"{line}: too many arguments"
+
+
+def words_of(line: str) -> Sequence[str]:
+    words = shlex.split(line)[1:]
+    end = next((index for index, word in enumerate(words) if word in ENDS), len(words))
+    return words[:end]
+
+
+def without_code(text: str, *, spans: bool = True) -> str:
+    text = FENCE.sub("", text)
+    return SPAN.sub("", text) if spans else text
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
