@@ -58,6 +58,9 @@ class Settings(BaseSettings):
         ["local", "docker"], description="JSON list of environments that workers offer where the machine can run them."
     )
     secret_retention_days: Positive = Field(30, description="Days after which the secrets of a submission are deleted.")
+    idempotency_retention_days: Positive = Field(
+        7, description="Days for which a call with an `Idempotency-Key` is answered again."
+    )
     publication_wait_seconds: Seconds = Field(
         10, description="How long a submission waits for the first worker to say what it can run."
     )

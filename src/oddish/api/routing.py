@@ -10,7 +10,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from oddish.api.authentication import admit
+from oddish.api.idempotency import is_repeatable
 from oddish.api.scopes import ACCESS, PUBLIC, UnlistedRoute, access
+
+
+class UnrepeatableRoute(RuntimeError):
+    """A POST route that does nothing with the ``Idempotency-Key`` of its calls."""
 
 
 class GuardedRoute(APIRoute):
@@ -27,16 +32,21 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
-def router() -> APIRouter:
-    return APIRouter(route_class=GuardedRoute)
+def router(route_class: type[GuardedRoute] = GuardedRoute) -> APIRouter:
+    return APIRouter(route_class=route_class)
 
 
 def check(routes: Iterable[BaseRoute]) -> None:
-    """Raises ``UnlistedRoute`` unless these are exactly the routes of the table, each of them guarded."""
+    """Raises ``UnlistedRoute`` unless these are exactly the routes of the table, each of them guarded.
+
+    Raises ``UnrepeatableRoute`` for a POST that cannot be repeated.
+    """
     found: set[tuple[str, str]] = set()
     for route in routes:
         if not isinstance(route, GuardedRoute):
             raise UnlistedRoute(f"{route!r} is not guarded by the table of scopes")
+        if "POST" in (route.methods or ()) and not is_repeatable(route):
+            raise UnrepeatableRoute(f"POST {route.path} takes no RepeatableOf")
         found |= {(method, route.path) for method in route.methods or ()}
     if difference := sorted(found ^ ACCESS.keys()):
         raise UnlistedRoute(f"the routes and the table of scopes differ in {difference}")

@@ -57,6 +57,21 @@ api_keys = Table(
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
     Column("last_used_at", DateTime(timezone=True)),
+    Column("created_by", Text, ForeignKey("users.id")),
+)
+
+idempotency_records = Table(
+    "idempotency_records",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), primary_key=True),
+    Column("route", Text, primary_key=True),
+    Column("key_hash", LargeBinary, primary_key=True),
+    Column("body_hash", LargeBinary, nullable=False),
+    Column("user_id", Text, ForeignKey("users.id"), nullable=False),
+    Column("run", UUID, nullable=False, server_default=text("gen_random_uuid()")),
+    Column("answer", LargeBinary),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
 )
 
 secrets = Table(

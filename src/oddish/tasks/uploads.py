@@ -1,6 +1,7 @@
 """Uploads: a name reserved, an archive received, a version that exists whole or not at all.
 
-``reserve`` says where an archive may be put; ``complete`` reads what arrived, refuses it or makes the version.
+``reserve`` says where an archive may be put, ``receive`` reads what arrived or refuses it, ``register`` makes the
+version of it.
 """
 
 from collections.abc import Sequence
@@ -76,7 +77,9 @@ class Registered:
     content_unchanged: bool
 
 
-async def reserve(engine: AsyncEngine, principal: Principal, request: UploadRequest, *, expires_in: int) -> Reservation:
+async def reserve(
+    connection: AsyncConnection, principal: Principal, request: UploadRequest, *, expires_in: int
+) -> Reservation:
     """Reserve the name, racing fairly, and a place in the store for the archive unless the content is there."""
     name = task_name(request.name)
     if len(name) > MAX_NAME_LENGTH:
@@ -84,39 +87,36 @@ async def reserve(engine: AsyncEngine, principal: Principal, request: UploadRequ
             f"The task name {name[:40]}... has {len(name)} characters, more than {MAX_NAME_LENGTH}.",
             fix="Give the task a shorter name.",
         )
-    async with engine.begin() as connection:
-        await connection.execute(
-            postgresql.insert(tasks)
-            .values(id=ids.task_id(name), org_id=principal.org_id, name=name, created_by=principal.user_id)
-            .on_conflict_do_nothing(
-                index_elements=[tasks.c.org_id, tasks.c.name], index_where=tasks.c.deleted_at.is_(None)
-            )
+    await connection.execute(
+        postgresql.insert(tasks)
+        .values(id=ids.task_id(name), org_id=principal.org_id, name=name, created_by=principal.user_id)
+        .on_conflict_do_nothing(index_elements=[tasks.c.org_id, tasks.c.name], index_where=tasks.c.deleted_at.is_(None))
+    )
+    task = (await connection.execute(_named_task(principal, name, request.client_hash))).one()
+    if not request.force_new and _unchanged(task, request.client_hash):
+        return Reservation(
+            task_id=task.id,
+            name=name,
+            version=task.current_version,
+            existing_task=True,
+            content_hash=task.content_hash,
+            object_key=None,
         )
-        task = (await connection.execute(_named_task(principal, name, request.client_hash))).one()
-        if not request.force_new and _unchanged(task, request.client_hash):
-            return Reservation(
-                task_id=task.id,
-                name=name,
-                version=task.current_version,
-                existing_task=True,
-                content_hash=task.content_hash,
-                object_key=None,
-            )
-        upload_id = ids.row_id("up")
-        object_key = f"{upload_prefix(task.id)}/{upload_id}.tar.gz"
-        await connection.execute(
-            insert(uploads).values(
-                id=upload_id,
-                org_id=principal.org_id,
-                user_id=principal.user_id,
-                task_id=task.id,
-                client_hash=request.client_hash,
-                force_new=request.force_new,
-                message=request.message,
-                object_key=object_key,
-                expires_at=datetime.now(UTC) + timedelta(seconds=expires_in),
-            )
+    upload_id = ids.row_id("up")
+    object_key = f"{upload_prefix(task.id)}/{upload_id}.tar.gz"
+    await connection.execute(
+        insert(uploads).values(
+            id=upload_id,
+            org_id=principal.org_id,
+            user_id=principal.user_id,
+            task_id=task.id,
+            client_hash=request.client_hash,
+            force_new=request.force_new,
+            message=request.message,
+            object_key=object_key,
+            expires_at=datetime.now(UTC) + timedelta(seconds=expires_in),
         )
+    )
     return Reservation(
         task_id=task.id,
         name=name,
@@ -127,7 +127,16 @@ async def reserve(engine: AsyncEngine, principal: Principal, request: UploadRequ
     )
 
 
-async def complete(
+@dataclass(frozen=True)
+class Delivery:
+    """Uploads of one content: one whose archive is sound, or those that were completed before."""
+
+    uploads: Sequence[Row[Any]]
+    content: Content | None
+    """None when they were completed before."""
+
+
+async def receive(
     engine: AsyncEngine,
     store: ArtifactStore,
     limits: ArchiveLimits,
@@ -135,9 +144,8 @@ async def complete(
     *,
     task_id: str,
     client_hash: str,
-    user_name: str | None = None,
-) -> Registered:
-    """Make the version of an archive that has arrived; repeating it changes nothing.
+) -> Delivery:
+    """Find the archive that has arrived and examine it.
 
     Raises ``NotFound`` for a task that is not the organisation's, ``ArchiveMissing`` before the archive is there, and
     what ``examine`` refuses it for; a refused archive is deleted.
@@ -152,7 +160,7 @@ async def complete(
         if upload is None and len(waiting) == LOOKED_FOR_SINGLY:
             upload = await arrived_before(engine, store, task_id, uploads_of(*own, is_open))
         if upload is None:
-            return await _completed_before(engine, store, uploads_of(*own, ~is_open))
+            return Delivery(await _completed_before(engine, uploads_of(*own, ~is_open)), None)
         try:
             content = await examine(store, upload.object_key, limits, name=upload.name, client_hash=client_hash)
         except ObjectNotFound:
@@ -161,12 +169,21 @@ async def complete(
             if error.status < 500:
                 await discard(engine, store, upload)
             raise
-        async with engine.begin() as connection:
-            registered, redundant = await _register(connection, principal, upload, content, user_name)
-        for object_key in redundant:
-            await store.delete(object_key)
-        return registered
+        return Delivery([upload], content)
     raise _missing(task_id)
+
+
+async def register(
+    connection: AsyncConnection, principal: Principal, delivery: Delivery, *, user_name: str | None = None
+) -> tuple[Registered, Sequence[str]]:
+    """Make the version of what was delivered, in the caller's transaction; repeating it changes nothing.
+
+    The version, and the archives that are not needed for it: they are deleted after the commit.
+    """
+    if delivery.content is not None:
+        return await _register(connection, principal, delivery.uploads[0], delivery.content, user_name)
+    registered, archive_keys = await _registered_before(connection, delivery.uploads[0])
+    return registered, [upload.object_key for upload in delivery.uploads if upload.object_key not in archive_keys]
 
 
 def _named_task(principal: Principal, name: str, client_hash: str) -> Select[Any]:
@@ -198,16 +215,12 @@ def _unchanged(task: Row[Any], client_hash: str) -> bool:
     return task.uploaded_before or client_hash in (task.content_hash, task.client_hash)
 
 
-async def _completed_before(engine: AsyncEngine, store: ArtifactStore, found: Select[Any]) -> Registered:
+async def _completed_before(engine: AsyncEngine, found: Select[Any]) -> Sequence[Row[Any]]:
     async with engine.connect() as connection:
-        completed = (await connection.execute(newest(found, LOOKED_FOR_SINGLY))).all()
-        if not completed or completed[0].id is None:
-            raise _missing(completed[0].name if completed else "")
-        registered, archive_keys = await _registered_before(connection, completed[0])
-    for upload in completed:
-        if upload.object_key not in archive_keys:
-            await store.delete(upload.object_key)
-    return registered
+        completed: Sequence[Row[Any]] = (await connection.execute(newest(found, LOOKED_FOR_SINGLY))).all()
+    if not completed or completed[0].id is None:
+        raise _missing(completed[0].name if completed else "")
+    return completed
 
 
 async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> tuple[Registered, set[str]]:

@@ -1,10 +1,10 @@
 """Cancelling what tasks, trials or an experiment have queued or running."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import or_, select
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oddish.db.tables import tasks, trials
 from oddish.errors import InvalidInput, NotFound
@@ -19,17 +19,19 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class Cancellation:
+    """What there is to stop."""
+
     task_ids: Sequence[str]
     """Found among those that were named, or that the trials or the experiment belong to."""
     not_found: Sequence[str]
     """Named tasks and trials that are not there."""
     tasks_cancelled: int
     """Tasks that had something to stop."""
-    trials_cancelled: int
-    """Over at once, or stopping within about a second."""
+    batches: Sequence[Sequence[str]]
+    """The unfinished trials, in the order in which they are locked."""
 
 
-async def cancel_trials(
+async def plan_cancellation(
     engine: AsyncEngine,
     principal: Principal,
     *,
@@ -37,10 +39,10 @@ async def cancel_trials(
     trial_ids: Sequence[str],
     experiment: str | None,
 ) -> Cancellation:
-    """Stop unfinished trials: those named and those of the tasks named, only in ``experiment`` (id or name) if given.
+    """The unfinished trials that are meant: those named and those of the tasks named.
 
-    An experiment alone means all of its trials. Finished trials keep their results. Raises ``InvalidInput`` when
-    nothing is named and ``NotFound`` when nothing of it exists.
+    With ``experiment`` (id or name) only those in it; an experiment alone means all of its trials. Raises
+    ``InvalidInput`` when nothing is named and ``NotFound`` when nothing of it exists.
     """
     if not (task_ids or trial_ids or experiment):
         raise InvalidInput("Nothing is named to cancel.", fix="Name task_ids, trial_ids or an experiment_id.")
@@ -70,18 +72,15 @@ async def cancel_trials(
     if not touched and (task_ids or trial_ids):
         raise NotFound(f"None of {', '.join(not_found[:10])} exists here.", fix="Check the ids with `oddish status`.")
     unfinished = sorted(row.id for row in rows if row.status in UNFINISHED)
-    stopped = 0
-    for batch in _batches(unfinished):
-        async with engine.begin() as connection:
-            summary = await cancel(connection, kind="trial", subject_ids=batch)
-        stopped += summary.cancelled + summary.stopping
     return Cancellation(
         task_ids=sorted(touched),
         not_found=not_found,
         tasks_cancelled=len({row.task_id for row in rows if row.status in UNFINISHED}),
-        trials_cancelled=stopped,
+        batches=[unfinished[start : start + BATCH] for start in range(0, len(unfinished), BATCH)],
     )
 
 
-def _batches(trial_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (trial_ids[start : start + BATCH] for start in range(0, len(trial_ids), BATCH))
+async def cancel_batch(connection: AsyncConnection, trial_ids: Sequence[str]) -> int:
+    """Stop these trials in the caller's transaction; how many are over, or stopping within about a second."""
+    summary = await cancel(connection, kind="trial", subject_ids=trial_ids)
+    return summary.cancelled + summary.stopping

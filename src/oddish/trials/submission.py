@@ -89,10 +89,18 @@ class Submitted:
     providers: Mapping[str, int]
 
 
-async def submit(
-    engine: AsyncEngine, keyring: Keyring, policy: Policy, principal: Principal, submission: Submission
-) -> Submitted:
-    """Create the shortfall. Raises ``NotFound`` for an unknown task, and what the configurations are refused for."""
+@dataclass(frozen=True)
+class Prepared:
+    """A submission that names what there is, and whose lanes exist."""
+
+    principal: Principal
+    policy: Policy
+    submission: Submission
+    units: Sequence[Unit]
+
+
+async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
+    """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
     async with engine.connect() as connection:
         oldest_environment = await _oldest_environment(connection, principal, submission.task_id)
@@ -108,18 +116,23 @@ async def submit(
     ]
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
     await prepare_lanes(engine, lanes, policy.limits)
-    async with engine.begin() as connection:
-        experiment = await get_or_create(connection, principal, submission.experiment, user_name=submission.user_name)
-        task = await _locked_task(connection, principal, submission.task_id)
-        version = await _version(connection, task, submission.content_hash)
-        live = await _live_trials(connection, version.id, experiment.id)
-        additions = plan(
-            [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
-            [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
-        )
-        creation = _Creation(principal, policy, submission, experiment, task, version, units)
-        new_ids = await creation.run(connection, keyring, additions)
-        await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
+    return Prepared(principal, policy, submission, units)
+
+
+async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepared) -> Submitted:
+    """Create the shortfall in the caller's transaction. Raises what the task's version refuses."""
+    principal, submission, units = prepared.principal, prepared.submission, prepared.units
+    experiment = await get_or_create(connection, principal, submission.experiment, user_name=submission.user_name)
+    task = await _locked_task(connection, principal, submission.task_id)
+    version = await _version(connection, task, submission.content_hash)
+    live = await _live_trials(connection, version.id, experiment.id)
+    additions = plan(
+        [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
+        [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
+    )
+    creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units)
+    new_ids = await creation.run(connection, keyring, additions)
+    await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
     replaced = {addition.replaces for addition in additions}
     added = Counter(units[addition.wanted].key.provider for addition in additions)
     kept = Counter(row.provider for row in live if row.id not in replaced)

@@ -20,6 +20,7 @@ from oddish.db.engine import connect
 from oddish.engine.client import EngineUnavailable, ForkServer
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
+from oddish.identity.idempotency import delete_expired_records
 from oddish.keyring import load_keyring
 from oddish.queue.audit import audit
 from oddish.queue.cancel import CANCEL_CHANNEL
@@ -229,8 +230,10 @@ class WorkerService:
                 log.error("a counter of the queue was off", **asdict(drift))
         async with self._database.begin() as connection:
             expired = await delete_expired_secrets(connection)
+        async with self._database.connect() as connection:
+            records = await delete_expired_records(connection)
         abandoned = await delete_abandoned_uploads(self._database, self._services.store)
-        log.info("upkeep done", expired_secrets=expired, abandoned_uploads=abandoned)
+        log.info("upkeep done", expired_secrets=expired, expired_records=records, abandoned_uploads=abandoned)
 
     def _start(self, held: Claim) -> None:
         execution = Execution(held, self._services)

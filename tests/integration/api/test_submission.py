@@ -1,6 +1,7 @@
 """Submitting: what is created, what is refused, and that nothing is half-created."""
 
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,7 +25,7 @@ def task_id(server: Server, client: httpx2.Client, new_task: NewTask) -> str:
 
 def sweep(client: httpx2.Client, task_id: str, *configs: dict[str, object], **members: object) -> httpx2.Response:
     body = {"task_id": task_id, "configs": list(configs) or [{"agent": "nop", "n_trials": 2}], **members}
-    return client.post("/tasks/sweep", json=body, headers={"Idempotency-Key": "one"})
+    return client.post("/tasks/sweep", json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
 
 
 def end_trials(server: Server, status: str, *trial_ids: str) -> None:

@@ -1,4 +1,4 @@
-"""What is past its time goes: secrets, and uploads that nobody completed."""
+"""What is past its time goes: secrets, answers to repeated calls, and uploads that nobody completed."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from oddish.identity.idempotency import delete_expired_records
 from oddish.keyring import load_keyring
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
@@ -68,3 +69,16 @@ async def test_abandoned_uploads_go_with_their_archives(deployment: Deployment) 
         assert list(await connection.scalars(text("SELECT id FROM tasks"))) == [kept]
     assert not await deployment.store.exists("tasks/reserved-0/uploads/gone.tar.gz")
     assert await deployment.store.exists(f"tasks/{kept}/uploads/done.tar.gz")
+
+
+async def test_answers_past_their_time_are_deleted(deployment: Deployment) -> None:
+    insert = text("""
+        INSERT INTO idempotency_records (org_id, route, key_hash, body_hash, user_id, expires_at)
+        SELECT :org, 'POST /', sha256(n::text::bytea), sha256(''), :user, now() + interval '1 minute' * (n - 5999)
+        FROM generate_series(1, 6000) n
+    """)
+    async with deployment.database.begin() as connection:
+        await connection.execute(insert, {"org": ORG, "user": USER})
+    async with deployment.database.connect() as connection:
+        assert await delete_expired_records(connection) == 5999
+        assert await connection.scalar(text("SELECT count(*) FROM idempotency_records")) == 1

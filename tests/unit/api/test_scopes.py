@@ -49,3 +49,11 @@ def test_the_description_of_the_interface_lists_the_documented_routes(app: FastA
     paths = app.openapi()["paths"]
     assert "/tasks/sweep" in paths
     assert not any(path.startswith("/store") for path in paths)
+
+
+def test_a_post_that_cannot_be_repeated_stops_the_server(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(scopes.ACCESS, ("POST", "/forgetful"), Scope.TASKS)
+    forgetful = routing.router()
+    forgetful.post("/forgetful")(lambda: None)
+    with pytest.raises(routing.UnrepeatableRoute, match="/forgetful"):
+        routing.check([*app.routes, *forgetful.routes])

@@ -1,55 +1,85 @@
 """Submitting and cancelling trials."""
 
+import functools
+import json
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Annotated
+from typing import Any
 
-from fastapi import Header, Response
+from sqlalchemy.ext.asyncio import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
+from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
 from oddish.api.load import SUBMIT_CEILING
+from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
+from oddish.identity.principal import Principal
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
-from oddish.trials.cancellation import cancel_trials
-from oddish.trials.submission import Policy, Submission, submit
+from oddish.trials.cancellation import cancel_batch, plan_cancellation
+from oddish.trials.lineage import any_ended_in_vain
+from oddish.trials.submission import Policy, Submission, Submitted, prepare, submit
 from oddish.trials.summaries import TaskFilter, list_tasks
 from oddish.trials.units import TrialConfig
 
-router = new_router()
+
+class SubmitRoute(GuardedRoute):
+    """Tells the caller how many submissions to send at a time."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def advertised(request: Request) -> Response:
+            response = await handler(request)
+            response.headers["Oddish-Submit-Concurrency"] = str(SUBMIT_CEILING)
+            return response
+
+        return advertised
 
 
-@router.post("/tasks/sweep", tags=["trials"])
+router = new_router(SubmitRoute)
+
+
+@router.post("/tasks/sweep", tags=["trials"], response_model=TaskResponse)
 async def sweep(
-    body: SweepSubmission,
-    response: Response,
-    principal: PrincipalOf,
-    services: ServicesOf,
-    idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
-) -> TaskResponse:
+    body: SweepSubmission, repeatable: RepeatableOf, principal: PrincipalOf, services: ServicesOf
+) -> Response:
     """Ask for trials of an uploaded task. Those that exist already and have not failed count; the rest is created.
 
-    Sending it again creates nothing, with the same `Idempotency-Key` or another.
+    A repetition with the same `Idempotency-Key` is answered the same until one of the trials that it created has
+    failed, and no other has replaced it with success; then it asks anew, as a call with another key does at any time.
     """
-    response.headers["Oddish-Submit-Concurrency"] = str(SUBMIT_CEILING)
-    submission = Submission(
-        task_id=body.task_id,
-        configs=[_config(config, body.environment) for config in body.configs],
-        experiment=body.experiment_id,
-        append=body.append_to_task,
-        priority=body.priority,
-        max_attempts=body.max_trial_attempts,
-        content_hash=body.content_hash,
-        harbor=body.harbor,
-        user_name=body.user,
-        tags=body.tags,
-        link=body.link,
-        github_username=body.github_username,
-        github_meta=body.github_meta,
-    )
-    submitted = await submit(services.engine, services.keyring, _policy(services), principal, submission)
-    async with services.reads.connect() as connection:
-        wanted = TaskFilter(experiment=submitted.experiment.id, task_id=submitted.task_id)
-        tasks = await list_tasks(connection, principal, wanted)
+    answer = await submit_repeatably(repeatable, services, principal, body)
+    return answer.response()
+
+
+async def submit_repeatably(
+    repeatable: Repeatable, services: Services, principal: Principal, body: SweepSubmission
+) -> Answer:
+    """Submit once per key, and once more for each time that what the key stands for came to nothing."""
+
+    async def work(once: Once) -> bytes:
+        prepared = await prepare(services.engine, _policy(services), principal, _submission(body))
+        async with once.transaction() as connection:
+            submitted = await submit(connection, services.keyring, prepared)
+            return await once.keep(connection, await _response(connection, principal, body, submitted))
+
+    return await repeatable.run(work, stands=functools.partial(_stands, principal))
+
+
+async def _stands(principal: Principal, connection: AsyncConnection, answer: bytes) -> bool:
+    """Asking anew creates nothing while all that was created counts, and an answer without new trials says no more."""
+    created = json.loads(answer)["new_trial_ids"]
+    return bool(created) and not await any_ended_in_vain(connection, principal, created)
+
+
+async def _response(
+    connection: AsyncConnection, principal: Principal, body: SweepSubmission, submitted: Submitted
+) -> TaskResponse:
+    wanted = TaskFilter(experiment=submitted.experiment.id, task_id=submitted.task_id)
+    tasks = await list_tasks(connection, principal, wanted)
     return TaskResponse(
         id=submitted.task_id,
         name=submitted.name,
@@ -65,22 +95,54 @@ async def sweep(
     )
 
 
-@router.post("/tasks/cancel", tags=["trials"])
-async def cancel(body: CancelRequest, principal: PrincipalOf, services: ServicesOf) -> CancelResponse:
+@router.post("/tasks/cancel", tags=["trials"], response_model=CancelResponse)
+async def cancel(
+    body: CancelRequest, repeatable: RepeatableOf, principal: PrincipalOf, services: ServicesOf
+) -> Response:
     """Stop what is queued or running of tasks, trials or an experiment. Finished trials keep their results."""
-    found = await cancel_trials(
-        services.engine,
-        principal,
-        task_ids=body.task_ids,
-        trial_ids=body.trial_ids,
+
+    async def work(once: Once) -> bytes:
+        found = await plan_cancellation(
+            services.engine,
+            principal,
+            task_ids=body.task_ids,
+            trial_ids=body.trial_ids,
+            experiment=body.experiment_id,
+        )
+        *earlier, last = found.batches or [[]]
+        cancelled = 0
+        for batch in earlier:
+            async with services.engine.begin() as connection:
+                cancelled += await cancel_batch(connection, batch)
+        async with once.transaction() as connection:
+            cancelled += await cancel_batch(connection, last)
+            answer = CancelResponse(
+                task_ids=list(found.task_ids),
+                not_found_task_ids=list(found.not_found),
+                tasks_found=len(found.task_ids),
+                tasks_cancelled=found.tasks_cancelled,
+                trials_cancelled=cancelled,
+            )
+            return await once.keep(connection, answer)
+
+    return await repeatable.answer(work)
+
+
+def _submission(body: SweepSubmission) -> Submission:
+    return Submission(
+        task_id=body.task_id,
+        configs=[_config(config, body.environment) for config in body.configs],
         experiment=body.experiment_id,
-    )
-    return CancelResponse(
-        task_ids=list(found.task_ids),
-        not_found_task_ids=list(found.not_found),
-        tasks_found=len(found.task_ids),
-        tasks_cancelled=found.tasks_cancelled,
-        trials_cancelled=found.trials_cancelled,
+        append=body.append_to_task,
+        priority=body.priority,
+        max_attempts=body.max_trial_attempts,
+        content_hash=body.content_hash,
+        harbor=body.harbor,
+        user_name=body.user,
+        tags=body.tags,
+        link=body.link,
+        github_username=body.github_username,
+        github_meta=body.github_meta,
     )
 
 

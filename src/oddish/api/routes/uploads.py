@@ -1,11 +1,15 @@
 """Uploading a task."""
 
+from datetime import timedelta
+
 from starlette.requests import Request
+from starlette.responses import Response
 
 from oddish import ids
 from oddish.api.authentication import PrincipalOf
+from oddish.api.idempotency import Once, RepeatableOf
 from oddish.api.routing import router as new_router
-from oddish.api.services import ServicesOf
+from oddish.api.services import Services, ServicesOf
 from oddish.schemas.uploads import UploadComplete, UploadedVersion, UploadInit, UploadTarget
 from oddish.tasks import uploads
 
@@ -14,14 +18,55 @@ ARCHIVE_TYPE = "application/gzip"
 router = new_router()
 
 
-@router.post("/tasks/upload/init", tags=["tasks"])
-async def init(body: UploadInit, request: Request, principal: PrincipalOf, services: ServicesOf) -> UploadTarget:
-    """Reserve the task's name and get a signed URL for its archive, unless this content is there already."""
-    settings = services.settings
+@router.post("/tasks/upload/init", tags=["tasks"], response_model=UploadTarget)
+async def init(
+    body: UploadInit, request: Request, repeatable: RepeatableOf, principal: PrincipalOf, services: ServicesOf
+) -> Response:
+    """Reserve the task's name and get a signed URL for its archive, unless this content is there already.
+
+    With an `Idempotency-Key` the same URL is answered again for as long as it is valid.
+    """
+    expiry = services.settings.upload_expiry_seconds
     wanted = uploads.UploadRequest(
         name=body.name, client_hash=body.content_hash, message=body.message, force_new=body.force_new_version
     )
-    reservation = await uploads.reserve(services.engine, principal, wanted, expires_in=settings.upload_expiry_seconds)
+
+    async def work(once: Once) -> bytes:
+        async with once.transaction() as connection:
+            reservation = await uploads.reserve(connection, principal, wanted, expires_in=expiry)
+            target = await _target(services, reservation, base_url=str(request.base_url))
+            return await once.keep(connection, target, valid_for=timedelta(seconds=expiry))
+
+    return await repeatable.answer(work)
+
+
+@router.post("/tasks/upload/complete", tags=["tasks"], response_model=UploadedVersion)
+async def complete(
+    body: UploadComplete, repeatable: RepeatableOf, principal: PrincipalOf, services: ServicesOf
+) -> Response:
+    """Make a version of the archive that was sent. Repeating it changes nothing."""
+
+    async def work(once: Once) -> bytes:
+        delivery = await uploads.receive(
+            services.engine,
+            services.store,
+            services.archive_limits,
+            principal,
+            task_id=body.task_id,
+            client_hash=body.content_hash,
+        )
+        async with once.transaction() as connection:
+            registered, redundant = await uploads.register(connection, principal, delivery, user_name=body.user)
+            answer = await once.keep(connection, _version(registered))
+        for object_key in redundant:
+            await services.store.delete(object_key)
+        return answer
+
+    return await repeatable.answer(work)
+
+
+async def _target(services: Services, reservation: uploads.Reservation, *, base_url: str) -> UploadTarget:
+    settings = services.settings
     url, headers = None, {}
     if reservation.object_key is not None:
         signed = await services.store.upload_url(
@@ -30,7 +75,7 @@ async def init(body: UploadInit, request: Request, principal: PrincipalOf, servi
             expires_in=settings.upload_expiry_seconds,
             content_type=ARCHIVE_TYPE,
         )
-        base = settings.public_url.rstrip("/") or str(request.base_url).rstrip("/")
+        base = settings.public_url.rstrip("/") or base_url.rstrip("/")
         url = base + signed.url if services.store.signs_itself else signed.url
         headers = signed.headers
     return UploadTarget(
@@ -47,18 +92,7 @@ async def init(body: UploadInit, request: Request, principal: PrincipalOf, servi
     )
 
 
-@router.post("/tasks/upload/complete", tags=["tasks"])
-async def complete(body: UploadComplete, principal: PrincipalOf, services: ServicesOf) -> UploadedVersion:
-    """Make a version of the archive that was sent. Repeating it changes nothing."""
-    registered = await uploads.complete(
-        services.engine,
-        services.store,
-        services.archive_limits,
-        principal,
-        task_id=body.task_id,
-        client_hash=body.content_hash,
-        user_name=body.user,
-    )
+def _version(registered: uploads.Registered) -> UploadedVersion:
     return UploadedVersion(
         task_id=registered.task_id,
         name=registered.name,
