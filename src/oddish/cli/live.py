@@ -26,9 +26,14 @@ if TYPE_CHECKING:
 
 TRIALS_SHOWN = 12
 BAR = 24
+RESERVE = 4
+"""Lines left for what wraps, for a note and for the cursor."""
+STACKED = 110
+"""Columns below which an agent has its name and its numbers on lines of their own."""
 NARROW = 80
-"""Columns below which an agent has its name and its numbers on two lines, and a trial only what it is doing."""
-REFRESH_PER_SECOND = 4
+"""Columns below which a trial has only a name and what it does, and the bar of all has a line of its own."""
+FIRST = {"running": 0, "retrying": 1}
+NOTEWORTHY = ("running", "retrying", "failed", "cancelled", "skipped")
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Picture:
     @classmethod
     def of(cls, snapshot: Snapshot, taken: float) -> "Picture":
         active = [trial for trial in snapshot.trials if not finished(trial)]
-        active.sort(key=lambda trial: trial["status"] not in ("running", "retrying"))
+        active.sort(key=lambda trial: FIRST.get(trial["status"], len(FIRST)))
         return cls(
             snapshot=snapshot,
             taken=taken,
@@ -65,14 +70,19 @@ class Picture:
 class LiveProgress:
     """A bar for each agent, or for all; the numbers; and some of the trials that are under way."""
 
-    def __init__(self, target: "Console | None" = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        target: "Console | None" = None,
+        clock: Callable[[], float] = time.monotonic,
+        frames_per_second: float = 4,
+    ) -> None:
         self._console = target or console()
         self._clock = clock
         self._picture = Picture.of(Snapshot([], []), clock())
         self._outage: Outage | None = None
         self._live = Live(
             console=self._console,
-            refresh_per_second=REFRESH_PER_SECOND,
+            refresh_per_second=frames_per_second,
             transient=True,
             get_renderable=self._render,
         )
@@ -80,10 +90,13 @@ class LiveProgress:
 
     def update(self, snapshot: Snapshot) -> None:
         self._picture, self._outage = Picture.of(snapshot, self._clock()), None
-        self._live.refresh()
+        self.refresh()
 
     def outage(self, outage: Outage) -> None:
         self._outage = outage
+        self.refresh()
+
+    def refresh(self) -> None:
         self._live.refresh()
 
     def close(self) -> None:
@@ -91,85 +104,80 @@ class LiveProgress:
 
     def _render(self) -> Group:
         picture, width, height = self._picture, self._console.width, self._console.height
+        head = [*_bars(picture.parts, width, height // 2), *_totals(picture, width)]
+        trials = self._trials(width, max(1, height - len(head) - RESERVE))
         note = f"{one_line(self._outage.reason)} Trying again; the trials go on meanwhile." if self._outage else ""
-        shown: list[RenderableType] = [*_bars(picture.parts, width, height // 2), *_totals(picture, width)]
-        lines = height - 2 - 2 * len(picture.parts) - len(shown)
-        shown += self._trials(width, max(1, lines))
-        return Group(*shown, *([Text(note, style="yellow")] if note else []))
+        return Group(*head, *trials, *([Text(note, style="yellow")] if note else []))
 
     def _trials(self, width: int, lines: int) -> "list[RenderableType]":
         picture = self._picture
         if not picture.active:
             return []
         now = picture.snapshot.at + timedelta(seconds=self._clock() - picture.taken)
-        body = Table.grid(padding=(0, 2))
+        body = Table.grid(padding=(0, 2), expand=True)
         narrow = width < NARROW
-        for _ in range(3 if narrow else 5):
-            body.add_column(no_wrap=True, overflow="ellipsis")
+        for _ in range(2 if narrow else 4):
+            body.add_column(no_wrap=True)
+        body.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         shown = picture.active[:lines]
         for trial in shown:
             running = trial["status"] == "running"
             name = picture.names.get(trial["task_id"]) or one_line(trial["task_id"])
-            label = f"{one_line(name, max(8, width // 3))} #{one_line(index(trial))}"
+            label = f"{one_line(name, width // 3)} #{one_line(index(trial))}"
             took = Text(between(trial["started_at"], None, now) if running else "", style="dim")
             doing = one_line(detail(trial), 80)
             if narrow:
                 body.add_row(label, took, doing)
             else:
-                who = one_line(kind_label(trial["agent"], trial["model"]), 40)
+                who = one_line(kind_label(trial["agent"], trial["model"]), width // 4)
                 body.add_row(label, who, Text(trial["status"], style="cyan" if running else "dim"), took, doing)
         more = picture.more + len(picture.active) - len(shown)
         return [body, *([_line(f"and {more} more", "dim")] if more else [])]
 
 
 def _bars(parts: Sequence[Tally], width: int, lines: int) -> "list[RenderableType]":
+    """One line for each of ``parts``, or three where that is too narrow."""
     if not parts:
         return []
-    narrow = width < NARROW
-    shown = parts[: max(1, lines // 2 if narrow else lines)]
+    stacked = width < STACKED
+    shown = parts[: max(1, lines // 3 if stacked else lines)]
     drawn: list[RenderableType] = []
-    if narrow:
-        for part in shown:
-            drawn += [_line(part.label), _beside(_bar(part, min(BAR, width // 4)), _figures(part))]
-    else:
-        grid = Table.grid(padding=(0, 1))
-        label = min(max(cell_len(part.label) for part in shown), width // 3)
-        grid.add_column(width=label, no_wrap=True, overflow="ellipsis")
-        grid.add_column(width=min(BAR, width // 5))
-        grid.add_column(no_wrap=True, overflow="ellipsis")
-        for part in shown:
-            grid.add_row(part.label, _bar(part, None), _figures(part))
-        drawn.append(grid)
+    label = min(max(cell_len(part.label) for part in shown), width // 3)
+    for part in shown:
+        done, reward = "  ".join(filter(None, [f"{part.done}/{part.total}", part.by_status(NOTEWORTHY)])), part.reward()
+        if stacked:
+            drawn += [_line(part.label), _beside(_bar(part, width // 4), done), *([_line(reward)] if reward else [])]
+        else:
+            figures = "  ".join(filter(None, [done, reward]))
+            drawn.append(_beside(_bar(part, min(BAR, width // 5)), figures, label=part.label, label_width=label))
     hidden = len(parts) - len(shown)
     return [*drawn, *([_line(f"and {hidden} more", "dim")] if hidden else [])]
 
 
 def _totals(picture: Picture, width: int) -> "list[RenderableType]":
-    further = "  ".join(part for part in (picture.whole.reward(), picture.remaining) if part)
+    further = "  ".join(filter(None, [picture.whole.reward(), picture.remaining]))
     lines: list[RenderableType] = []
     if picture.parts:
-        lines.append(_line(picture.status))
+        lines.append(Text(picture.status))
     elif width < NARROW:
-        lines += [_bar(picture.whole, min(BAR, width)), _line(picture.status)]
+        lines += [_bar(picture.whole, min(BAR, width)), Text(picture.status)]
     else:
         lines.append(_beside(_bar(picture.whole, BAR), picture.status))
-    return [*lines, *([Text(further, overflow="fold")] if further else [])]
+    return [*lines, *([Text(further)] if further else [])]
 
 
-def _figures(part: Tally) -> str:
-    noteworthy = part.by_status(("running", "retrying", "failed", "cancelled", "skipped"))
-    return "  ".join(text for text in (f"{part.done}/{part.total}", noteworthy, part.reward()) if text)
-
-
-def _bar(part: Tally, width: int | None) -> ProgressBar:
+def _bar(part: Tally, width: int) -> ProgressBar:
     return ProgressBar(total=max(1, part.total), completed=part.done, width=width)
 
 
-def _beside(bar: ProgressBar, text: str) -> Table:
+def _beside(bar: ProgressBar, text: str, *, label: str = "", label_width: int = 0) -> Table:
+    """On one line: the label, the bar and as much of the text as there is room for."""
     grid = Table.grid(padding=(0, 1))
+    if label_width:
+        grid.add_column(width=label_width, no_wrap=True, overflow="ellipsis")
     grid.add_column(width=bar.width)
     grid.add_column(no_wrap=True, overflow="ellipsis")
-    grid.add_row(bar, text)
+    grid.add_row(*([label] if label_width else []), bar, text)
     return grid
 
 

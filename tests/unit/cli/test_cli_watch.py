@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import cast
 
@@ -175,6 +175,20 @@ def test_plain_progress_counts_many_trials() -> None:
         "21 trials: 21 queued",
         "21 trials: 19 queued, 1 running, 1 failed",
         "21 trials: 21 success",
+    ]
+
+
+def test_plain_progress_tells_rewards_and_the_time_that_is_left() -> None:
+    def finished(number: int) -> Trial:
+        start, end = (NOW - timedelta(minutes=ago) for ago in (2, 0))
+        times = {"started_at": start.isoformat(), "finished_at": end.isoformat()}
+        return trial(number, "success", reward=number % 2, **times)
+
+    lines: list[str] = []
+    trials = [*(finished(number) for number in range(10)), *(trial(number) for number in range(10, 30))]
+    PlainProgress(lines.append).update(Snapshot([], trials, NOW))
+    assert lines == [
+        "30 trials: 20 queued, 10 success; mean reward 0.5 (10 scored, 5 passed); about 6 min left",
     ]
 
 
