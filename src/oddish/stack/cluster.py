@@ -16,6 +16,7 @@ from oddish.stack import process
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.leash import leashed
+from oddish.variables import inherited
 
 SUPERUSER = "oddish"
 DATABASE = "oddish"
@@ -100,8 +101,11 @@ def is_backend(arguments: Sequence[str]) -> bool:
 
 
 def clean_environment() -> dict[str, str]:
-    """Ours without libpq's and PostgreSQL's variables, which would redirect servers and clients alike."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("PG")} | {"LC_ALL": "C", "TZ": "UTC"}
+    """What a program needs and nothing of libpq's and PostgreSQL's, which would redirect servers and clients alike."""
+    return {key: value for key, value in os.environ.items() if inherited(key) or key == "ODDISH_HOME"} | {
+        "LC_ALL": "C",
+        "TZ": "UTC",
+    }
 
 
 def _initdb_options(major: int) -> list[str]:

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from oddish.stack.environment import stack_environment
 from oddish.stack.layout import Layout
 from oddish.stack.leash import leashed
 from oddish.stack.logs import open_log
 from oddish.stack.port import HOST
-from oddish.stack.start import FOREIGN
 
 PYTHON = (sys.executable, "-P")
 
@@ -27,7 +27,7 @@ class Context:
 
     def environment(self) -> dict[str, str]:
         return {
-            **server_environment(),
+            **stack_environment(),
             "ODDISH_HOME": str(self.layout.home),
             "ODDISH_DATABASE_URL": self.database_url,
             "ODDISH_STORAGE_URL": os.environ.get("ODDISH_STORAGE_URL") or self.layout.store.as_uri(),
@@ -81,8 +81,3 @@ def api_and_worker(context: Context) -> Sequence[Service]:
         Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0, listens=True),
         Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=40.0),
     )
-
-
-def server_environment() -> dict[str, str]:
-    """Ours without what addresses another server or another PostgreSQL."""
-    return {key: value for key, value in os.environ.items() if key not in FOREIGN and not key.startswith("PG")}

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oddish.errors import Unavailable
+from oddish.stack.environment import stack_environment
 from oddish.stack.layout import Layout
 from oddish.stack.logs import open_log, tail
 
 DETACHED = "--detached"
 LOCK_HELD = 75
 PROGRAM = (sys.executable, "-P", "-m", "oddish.stack", DETACHED)
-FOREIGN = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
-"""Variables of a command that uses another server: the stack's own processes must not see them."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.3, 5.0
 _NEXT_TO_NOTHING = 64 * 1024
 
@@ -91,8 +90,7 @@ def _is_full(directory: Path) -> bool:
 
 
 def _spawn_detached(program: Sequence[str], log: Path, directory: Path) -> int:
-    environment = {key: value for key, value in os.environ.items() if key not in FOREIGN}
-    environment["ODDISH_HOME"] = str(directory)
+    environment = {**stack_environment(), "ODDISH_HOME": str(directory)}
     output = open_log(log)
     try:
         return os.posix_spawn(

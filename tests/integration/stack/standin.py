@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from oddish.stack.__main__ import main
 from oddish.stack.service import Context, Service
 
-STUBBORN = "STANDIN_STUBBORN_WORKER"
-BROKEN = "STANDIN_BROKEN_API"
+STUBBORN = "ODDISH_STANDIN_STUBBORN_WORKER"
+BROKEN = "ODDISH_STANDIN_BROKEN_API"
 
 
 class Health(BaseHTTPRequestHandler):

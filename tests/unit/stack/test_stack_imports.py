@@ -13,6 +13,7 @@ def test_what_the_command_line_imports_is_the_standard_library_and_small() -> No
         "oddish.errors",
         "oddish.home",
         "oddish.stack",
-        *(f"oddish.stack.{name}" for name in ("client", "layout", "lock", "logs", "port", "process")),
+        "oddish.variables",
+        *(f"oddish.stack.{name}" for name in ("client", "environment", "layout", "lock", "logs", "port", "process")),
         *(f"oddish.stack.{name}" for name in ("start", "state", "token")),
     }

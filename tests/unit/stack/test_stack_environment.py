@@ -1,0 +1,29 @@
+"""A local stack outlives the shell that started it, and keeps none of its keys."""
+
+from oddish.stack.environment import stack_environment
+
+SHELL = {
+    "PATH": "/bin",
+    "https_proxy": "http://proxy",
+    "OPENAI_API_KEY": "sk-of-the-shell",
+    "AWS_SECRET_ACCESS_KEY": "of the store",
+    "PGPASSWORD": "of another database",
+    "ODDISH_PORT": "8790",
+    "ODDISH_API_KEY": "of another server",
+}
+
+
+def test_keys_of_the_shell_stay_in_the_shell() -> None:
+    assert stack_environment(SHELL) == {"PATH": "/bin", "https_proxy": "http://proxy", "ODDISH_PORT": "8790"}
+
+
+def test_what_settings_name_is_kept() -> None:
+    shell = SHELL | {"ODDISH_WORKER_CREDENTIALS": '["OPENAI_API_KEY"]', "ODDISH_STORAGE_URL": "s3://bucket"}
+    kept = stack_environment(shell)
+    assert (kept["OPENAI_API_KEY"], kept["AWS_SECRET_ACCESS_KEY"]) == ("sk-of-the-shell", "of the store")
+    assert "ODDISH_API_KEY" not in kept
+
+
+def test_a_setting_that_cannot_be_read_keeps_nothing() -> None:
+    for text in ("OPENAI_API_KEY", "{}", "[1]", ""):
+        assert "OPENAI_API_KEY" not in stack_environment(SHELL | {"ODDISH_WORKER_CREDENTIALS": text})
