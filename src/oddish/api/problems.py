@@ -9,6 +9,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import ValidationError
 from sqlalchemy import exc
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -96,6 +97,15 @@ def failure(error: Exception, request: Request) -> JSONResponse:
     return refusal(unexpected, incident=incident)
 
 
+def answer_to(error: Exception, request: Request) -> JSONResponse:
+    """What is answered for ``error`` where it ends a part of a request, not the whole of it."""
+    if isinstance(error, OddishError):
+        return refusal(error)
+    if isinstance(error, ValidationError):
+        return _invalid([{**entry, "loc": ("body", *entry["loc"])} for entry in error.errors()])
+    return failure(error, request)
+
+
 def install(app: FastAPI) -> None:
     app.add_exception_handler(OddishError, _on_refusal)
     app.add_exception_handler(RequestValidationError, _on_validation)
@@ -131,7 +141,11 @@ def _methods(request: Request) -> Iterator[str]:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    found = [_explained(entry) for entry in error.errors()]
+    return _invalid(error.errors())
+
+
+def _invalid(errors: Sequence[Mapping[str, object]]) -> JSONResponse:
+    found = [_explained(entry) for entry in errors]
     detail = " ".join(f"{entry['field']}: {_sentence(entry['message'])}" for entry in found[:SHOWN_ERRORS])
     return refusal(InvalidRequest(detail), errors=found)
 

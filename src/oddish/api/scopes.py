@@ -17,6 +17,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/tasks/upload/init"): Scope.TASKS,
     ("POST", "/tasks/upload/complete"): Scope.TASKS,
     ("POST", "/tasks/sweep"): Scope.TASKS,
+    ("POST", "/tasks/sweep/batch"): Scope.TASKS,
     ("POST", "/tasks/cancel"): Scope.TASKS,
     ("GET", "/load"): Scope.READ,
     ("GET", "/tasks"): Scope.READ,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
+from oddish.schemas.problem import Problem
 from oddish.tasks.characters import variable_flaw
 
 type Priority = Literal["low", "high"]
@@ -114,6 +115,37 @@ class TaskResponse(ResponseBody):
     created_at: datetime
     new_trial_ids: list[str]
     user_tags: dict[str, str]
+
+
+class BatchSubmission(BaseModel):
+    """Submissions that are carried out one by one, each as if it had been sent alone."""
+
+    submissions: Annotated[
+        list[Any],
+        Field(
+            min_length=1,
+            max_length=100,
+            json_schema_extra={"items": {"$ref": "#/components/schemas/SweepSubmission"}},
+        ),
+    ]
+    """Checked one by one as well: one that is malformed is refused in its result."""
+
+
+class BatchResult(ResponseBody):
+    """What one submission of a batch came to: a task, or the problem document of its refusal."""
+
+    index: int
+    success: bool
+    status_code: int
+    task: TaskResponse | None = None
+    error: Problem | None = None
+
+
+class BatchResponse(ResponseBody):
+    total: int
+    succeeded: int
+    failed: int
+    results: list[BatchResult]
 
 
 class CancelRequest(RequestBody):
