@@ -21,6 +21,7 @@ from oddish.tasks.fields import (
     shown,
     table,
     text,
+    text_or,
     user,
     whole_number,
 )
@@ -44,7 +45,7 @@ def check_config(document: dict[str, Any]) -> dict[str, Any]:
     """
     if "version" in document:
         document = {"schema_version": document["version"], **document}
-    checked: dict[str, Any] = _CONFIG(document, "")
+    checked: dict[str, Any] = CONFIG(document, "")
     return checked
 
 
@@ -161,10 +162,6 @@ def _artifact_table(config: dict[str, Any], key: str) -> dict[str, Any]:
     return config
 
 
-def _artifact(value: Any, key: str) -> Any:
-    return _artifact_source(value, key) if isinstance(value, str) else _ARTIFACT(value, key)
-
-
 def _min_reward(value: Any, key: str) -> Any:
     return map_of(number)(value, key) if isinstance(value, dict) else number(value, key)
 
@@ -179,8 +176,7 @@ def _step_name(value: Any, key: str) -> str:
     return name
 
 
-def _steps(value: Any, key: str) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = list_of(_STEP)(value, key)
+def _different_steps(steps: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     seen: set[str] = set()
     for step in steps:
         folded = unicodedata.normalize("NFC", step["name"]).casefold()
@@ -277,7 +273,7 @@ _STEP = table(
         "verifier": _VERIFIER,
         "min_reward": _min_reward,
         "healthcheck": _HEALTHCHECK,
-        "artifacts": list_of(_artifact),
+        "artifacts": list_of(text_or(_artifact_source, _ARTIFACT)),
     },
     required=("name",),
 )
@@ -291,7 +287,7 @@ _PACKAGE = table(
     },
     required=("name",),
 )
-_CONFIG = table(
+CONFIG = table(
     {
         "schema_version": text,
         "task": _PACKAGE,
@@ -302,7 +298,7 @@ _CONFIG = table(
         "solution": table({"env": map_of(text)}),
         "source": text,
         "multi_step_reward_strategy": one_of("mean", "final"),
-        "steps": _steps,
-        "artifacts": list_of(_artifact),
+        "steps": list_of(_STEP, then=_different_steps),
+        "artifacts": list_of(text_or(_artifact_source, _ARTIFACT)),
     }
 )

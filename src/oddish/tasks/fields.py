@@ -7,6 +7,7 @@ numbers, 0 and "yes" as booleans), so that a file accepted here is accepted ther
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 type Check = Callable[[Any, str], Any]
@@ -89,13 +90,21 @@ def one_of(*choices: str) -> Check:
     return check
 
 
-def list_of(item: Check) -> Check:
-    def check(value: Any, key: str) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    item: Check
+    then: Check | None = None
+
+    def __call__(self, value: Any, key: str) -> Any:
         if not isinstance(value, list):
             raise FieldError(key, f"must be a list, not {shown(value)}")
-        return [item(element, f"{key}[{index}]") for index, element in enumerate(value)]
+        checked = [self.item(element, f"{key}[{index}]") for index, element in enumerate(value)]
+        return checked if self.then is None else self.then(checked, key)
 
-    return check
+
+def list_of(item: Check, *, then: Check | None = None) -> Check:
+    """``then`` checks the elements together, after each passed alone."""
+    return ListOf(item, then)
 
 
 def map_of(item: Check) -> Check:
@@ -107,22 +116,46 @@ def map_of(item: Check) -> Check:
     return check
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    fields: Mapping[str, Check]
+    required: tuple[str, ...]
+    then: Check | None
+
+    def __call__(self, value: Any, key: str) -> Any:
+        if not isinstance(value, dict):
+            raise FieldError(key, f"must be a table, not {shown(value)}")
+        for name in self.required:
+            if name not in value:
+                raise FieldError(member(key, name), "is missing")
+        known = {
+            name: self.fields[name](element, member(key, name))
+            for name, element in value.items()
+            if name in self.fields
+        }
+        return known if self.then is None else self.then(known, key)
+
+
 def table(fields: Mapping[str, Check], *, required: tuple[str, ...] = (), then: Check | None = None) -> Check:
     """A table whose known members are checked and returned; unknown members are ignored and left out.
 
     ``then`` checks the members together, after each passed alone.
     """
+    return Table(fields, required, then)
 
-    def check(value: Any, key: str) -> Any:
-        if not isinstance(value, dict):
-            raise FieldError(key, f"must be a table, not {shown(value)}")
-        for name in required:
-            if name not in value:
-                raise FieldError(member(key, name), "is missing")
-        known = {name: fields[name](element, member(key, name)) for name, element in value.items() if name in fields}
-        return known if then is None else then(known, key)
 
-    return check
+@dataclass(frozen=True, slots=True)
+class TextOr:
+    text: Check
+    other: Check
+
+    def __call__(self, value: Any, key: str) -> Any:
+        return self.text(value, key) if isinstance(value, str) else self.other(value, key)
+
+
+def text_or(check: Check, other: Check) -> Check:
+    """Text that passes ``check``, or anything else that passes ``other``."""
+    return TextOr(check, other)
 
 
 def member(key: str, name: str) -> str:
