@@ -115,6 +115,8 @@ class Trial(TypedDict):
     max_attempts: int
     harbor_stage: str | None
     reward: float | None
+    rewards: NotRequired[dict[str, JSON] | None]
+    reasons: NotRequired[list[str]]
     error_message: str | None
     result: dict[str, JSON] | None
     harbor_config: NotRequired[dict[str, JSON]]
