@@ -84,6 +84,17 @@ secrets = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False),
 )
 
+org_secrets = Table(
+    "org_secrets",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("ciphertext", LargeBinary, nullable=False),
+    Column("created_by", Text, ForeignKey("users.id"), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+)
+
 tasks = Table(
     "tasks",
     metadata,
@@ -291,6 +302,7 @@ workers = Table(
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("lease_until", DateTime(timezone=True), nullable=False),
     Column("stopped_at", DateTime(timezone=True)),
+    Column("credentials", ARRAY(Text), nullable=False, server_default=text("'{}'")),
 )
 
 publications = Table(
@@ -305,6 +317,7 @@ publications = Table(
     Column("memory_mb", Integer, nullable=False),
     Column("worker_id", Text, nullable=False),
     Column("published_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("credentials", JSONB),
 )
 
 jobs = Table(

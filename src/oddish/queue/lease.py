@@ -8,21 +8,24 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from oddish.credentials import Table
+
 # Begins a worker's life. Locks: none held by others.
 REGISTER = """
-INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, lease_until)
-VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency,
+INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, credentials, lease_until)
+VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency, :credentials,
         clock_timestamp() + make_interval(secs => :lease_seconds))
 """
 
 # Keeps what the worker can run for submissions to check against. Locks: publications (by pool).
 PUBLISH = """
-INSERT INTO publications (pool, environment, engine, preference, agents, reason, memory_mb, worker_id)
-VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), :reason, :memory_mb,
-        :worker_id)
+INSERT INTO publications (pool, environment, engine, preference, agents, credentials, reason, memory_mb, worker_id)
+VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:credentials AS jsonb), :reason,
+        :memory_mb, :worker_id)
 ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = excluded.engine,
-  preference = excluded.preference, agents = excluded.agents, reason = excluded.reason,
-  memory_mb = excluded.memory_mb, worker_id = excluded.worker_id, published_at = clock_timestamp()
+  preference = excluded.preference, agents = excluded.agents, credentials = excluded.credentials,
+  reason = excluded.reason, memory_mb = excluded.memory_mb, worker_id = excluded.worker_id,
+  published_at = clock_timestamp()
 """
 
 # Renews the lease unless it has ended, and says what the worker may still run: no row when it is dead to the world, one
@@ -52,6 +55,8 @@ class Worker:
     cpus: int
     memory_mb: int
     concurrency: int
+    credentials: Sequence[str] = ()
+    """Variables of its own environment that it hands on to the attempts that name them."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Publication:
     agents: Sequence[dict[str, object]]
     reason: str | None = None
     """Why this machine cannot offer the environment; None when it does."""
+    credentials: Table | None = None
+    """Which variables its agents take their credentials from; None when the engine does not say."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ async def register(
             "cpus": worker.cpus,
             "memory_mb": worker.memory_mb,
             "concurrency": worker.concurrency,
+            "credentials": list(worker.credentials),
             "lease_seconds": lease_seconds,
         },
     )
@@ -105,6 +113,7 @@ async def register(
                 "engine": publication.engine,
                 "preference": publication.preference,
                 "agents": json.dumps(list(publication.agents)),
+                "credentials": json.dumps(publication.credentials) if publication.credentials else None,
                 "reason": publication.reason,
                 "memory_mb": worker.memory_mb,
                 "worker_id": worker.id,
