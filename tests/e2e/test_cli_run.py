@@ -136,7 +136,7 @@ def test_cancelling_more_than_one_trial(oddish: Cli, make_task: Callable[..., Pa
     started = oddish.json("run", task, "-a", "oracle", "-E", f"by-{by}", "--n-trials", "3")
     what = [started["tasks"][0]["id"]] if by == "task" else ["--experiment", f"by-{by}"]
     assert oddish.json("cancel", *what)["trials_cancelled"] == 3
-    output = oddish("status", "-e", f"by-{by}", "--watch")
+    output = oddish("status", "-e", f"by-{by}", "--watch", exit_code=1)
     assert output.count("ancelled") >= 3
     assert oddish.json("cancel", *what)["trials_cancelled"] == 0
 

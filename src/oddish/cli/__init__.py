@@ -1,5 +1,8 @@
 """The ``oddish`` command."""
 
+import io
+import sys
+
 import click
 
 from oddish import __version__
@@ -12,6 +15,7 @@ from oddish.cli.group import LazyGroup
         "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
+        "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "up": ("oddish.cli.stack", "Start oddish on this machine."),
         "down": ("oddish.cli.stack", "Stop oddish on this machine."),
@@ -34,4 +38,7 @@ def cli() -> None:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal has no letters for stops no command
     cli.main(prog_name="oddish")

@@ -1,6 +1,8 @@
 """Commands that are imported when they are called, and how each of them ends."""
 
 import importlib
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,6 +18,45 @@ class LazyGroup(click.Group):
     def __init__(self, *, commands_by_name: dict[str, tuple[str, str]], **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands_by_name = commands_by_name
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and exit: 2 for a command line that cannot be understood, 130 after Ctrl-C.
+
+        Under ``--json`` these ends are documents too. A reader that closes the pipe ends the command quietly with 1.
+        """
+        given = list(sys.argv[1:] if args is None else args)
+        as_json = "--json" in given
+
+        def run() -> Any:
+            return click.Group.main(
+                self,
+                given,
+                prog_name=prog_name,
+                complete_var=complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                **extra,
+            )
+
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except click.ClickException as error:
+            _show(error, as_json=as_json)
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _end(as_json, {"error": "Interrupted.", "code": "interrupted"}, "Interrupted.")
+            sys.exit(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands_by_name)
@@ -44,6 +85,21 @@ class Command(click.Command):
 
             print_error(error, as_json=bool(ctx.params.get("as_json")))
             ctx.exit(1)
-        except KeyboardInterrupt:
-            click.echo("\nInterrupted.", err=True)
-            ctx.exit(INTERRUPTED)
+
+
+def _show(error: click.ClickException, *, as_json: bool) -> None:
+    if not as_json:
+        error.show()
+        return
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    help_of = f"See: {context.command_path} --help" if context else "See: oddish --help"
+    _end(True, {"error": error.format_message(), "code": "usage", "fix": help_of}, "")
+
+
+def _end(as_json: bool, document: dict[str, str], sentence: str) -> None:
+    if as_json:
+        from oddish.cli.output import print_json
+
+        print_json(document)
+    else:
+        click.echo(sentence, err=True)

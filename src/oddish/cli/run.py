@@ -31,6 +31,15 @@ Examples:
   oddish run my-task -a oracle
   oddish run my-task -m anthropic/claude-sonnet-4-5 --n-trials 5
   oddish run my-dataset -a nop -t 'csv-*' --background
+
+\b
+Exit codes:
+  0    every trial was run and verified (or run, with --disable-verification),
+       whatever its reward; without watching: the trials were submitted
+  1    a trial failed or was cancelled, or the submission was refused, or the
+       server cannot be reached
+  2    the command line cannot be understood
+  130  interrupted; trials that were submitted go on
 """
 
 
@@ -115,8 +124,7 @@ def run(
     """Run an agent on PATH, a task directory or a directory of tasks, and watch the trials.
 
     Trials that the experiment has already are counted; only what is missing starts, and failed trials are replaced.
-    The exit code is 0 when every trial has been run and verified, whatever its reward. Ctrl-C stops the watching, not
-    the trials.
+    Ctrl-C stops the watching, not the trials.
     """
     directory = _one_path(path, path_option)
     if background and watch:

@@ -22,6 +22,15 @@ Examples:
   oddish status hello-world-1a2b3c4d
   oddish status hello-world-1a2b3c4d-0
   oddish status -e keen-otter-x7f2 --watch
+
+\b
+Exit codes:
+  0    shown; with --watch: every trial was run and verified (or run, where
+       verification is disabled), whatever its reward
+  1    not found, or the server cannot be reached; with --watch also: a trial
+       failed or was cancelled
+  2    the command line cannot be understood
+  130  interrupted; the trials go on
 """
 
 
@@ -74,6 +83,8 @@ def status(
         if isinstance(found, FoundTrial):
             details = read_details(client, found.trial, logs=verbose)
     print_found(found, details)
+    if watching and not found.snapshot().successful:
+        ctx.exit(1)
 
 
 def _watched(client: Client, found: Found) -> Found:

@@ -17,9 +17,9 @@ PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 
 
 class Terminal:
-    def __init__(self, *arguments: str, columns: int = 120, kind: str = "xterm-256color") -> None:
+    def __init__(self, *arguments: str, columns: int = 120, **variables: str) -> None:
         self._master, slave = pty.openpty()
-        environ = os.environ | {"TERM": kind, "COLUMNS": str(columns), "LINES": "40"}
+        environ = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"} | variables
         self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=slave, stdout=slave, stderr=slave, env=environ)
         os.close(slave)
         self.output = ""
@@ -74,8 +74,8 @@ def test_the_live_view_gives_way_to_the_results(server: Any, make_task_dir: Any,
     assert re.search(r"greet\s+oracle\s+–\s+1\s+1\s+1\s+1/1", after)
 
 
-@pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
-def test_any_terminal_will_do_to_watch(server: Any, terminals: list[Terminal], kind: str) -> None:
+@pytest.mark.parametrize("variables", [{}, {"TERM": "dumb"}, {"NO_COLOR": "1"}, {"PYTHONIOENCODING": "ascii"}])
+def test_any_terminal_will_do_to_watch(server: Any, terminals: list[Terminal], variables: dict[str, str]) -> None:
     long = "an-unusually-long-name-of-a-task-that-fills-a-line-of-a-terminal"
     task = server.add_task(f"{long}-00000001", experiment_name="calm-fern-0001")
     for agent in ("claude-code", "codex"):
@@ -84,11 +84,11 @@ def test_any_terminal_will_do_to_watch(server: Any, terminals: list[Terminal], k
     server.tick = lambda fake: (
         next(asked) > 2 and [trial.update(status="success", reward=1.0) for trial in fake.trials()]
     )
-    terminal = Terminal("status", "-e", "calm-fern-0001", "--watch", columns=40, kind=kind)
+    terminal = Terminal("status", "-e", "calm-fern-0001", "--watch", columns=40, **variables)
     terminals.append(terminal)
     assert terminal.wait() == 0, terminal.output
     assert "running" in terminal.output
-    assert ("\x1b[" in terminal.output) is (kind != "dumb")
+    assert ("\x1b[" in terminal.output) is ("TERM" not in variables)
     assert "2/2 done: 2 success" in terminal.output
 
 
