@@ -1,7 +1,9 @@
 """Values that must not be stored in the clear, recognised by the names they go by."""
 
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from oddish.errors import InvalidInput
 from oddish.secrecy import SHORTEST_SECRET, is_secret_name
@@ -13,6 +15,31 @@ class PlainSecret(InvalidInput):
     """A credential in a place that is stored as it is."""
 
     code = "plain_secret"
+
+
+@dataclass(frozen=True)
+class Confidential:
+    """What is stored encrypted of one configuration of a submission."""
+
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values of secret-named variables of ``agent_config.env``."""
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables for the attempts that name them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.env or self.credentials)
+
+    def plaintext(self) -> bytes:
+        return json.dumps({"env": dict(self.env), "credentials": dict(self.credentials)}).encode()
+
+    @classmethod
+    def from_plaintext(cls, plaintext: bytes) -> "Confidential":
+        """Rows of the first release hold the variables of ``env`` alone."""
+        document = json.loads(plaintext)
+        env = document.get("env")
+        if not isinstance(env, dict):
+            return cls(env=document)
+        return cls(env=env, credentials=document["credentials"])
 
 
 def split_env(env: Mapping[str, str]) -> tuple[dict[str, str | None], dict[str, str]]:

@@ -1,19 +1,24 @@
 """What a worker must know to run a trial."""
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from oddish.credentials import Table
 from oddish.db.tables import secrets, task_versions, tasks, trials
 from oddish.errors import NotFound
 from oddish.keyring import Keyring
+from oddish.secrecy import credential_values, is_secret_name
+from oddish.trials.confidential import Confidential
+from oddish.trials.credentials import names_of
+from oddish.trials.organisation_secrets import secret_values
 
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """One trial, ready to run. ``env`` holds secrets and never leaves memory."""
+    """One trial, ready to run. ``env`` and ``credentials`` hold secrets and never leave memory."""
 
     trial_id: str
     task_name: str
@@ -25,18 +30,33 @@ class TrialSpec:
     environment: str
     harbor: dict[str, object]
     env: dict[str, str] = field(repr=False)
-    secret_names: frozenset[str] = frozenset()
+    """Of the agent, inside the sandbox."""
+    credentials: dict[str, str] = field(repr=False, default_factory=dict)
+    """Of the process of the attempt: what its agent and its task name, as of now."""
+
+    def secrets(self) -> frozenset[str]:
+        """The values that nothing of the attempt may show."""
+        return credential_values(self.credentials) | {value for name, value in self.env.items() if is_secret_name(name)}
 
 
-async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring) -> TrialSpec:
-    """The spec of ``trial_id``; its secret-named variables are decrypted.
+async def load_spec(
+    connection: AsyncConnection,
+    trial_id: str,
+    keyring: Keyring,
+    *,
+    table: Table | None = None,
+    own: Mapping[str, str] | None = None,
+) -> TrialSpec:
+    """The spec of ``trial_id`` with its secrets decrypted.
 
+    ``table`` is what the engine says of credentials, ``own`` what the worker may hand on of its environment.
     Raises ``NotFound`` for an unknown trial or one whose secrets have been deleted, ``KeyringError`` for secrets of
-    another key.
+    another key, ``MissingCredential`` for what nobody offers any more.
     """
     row = (
         await connection.execute(
             select(
+                trials.c.org_id,
                 trials.c.agent,
                 trials.c.model,
                 trials.c.environment,
@@ -45,6 +65,7 @@ async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring
                 tasks.c.name.label("task_name"),
                 task_versions.c.content_hash,
                 task_versions.c.archive_key,
+                task_versions.c.definition,
                 secrets.c.ciphertext,
             )
             .join(task_versions, task_versions.c.id == trials.c.task_version_id)
@@ -56,13 +77,25 @@ async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring
     if row is None:
         raise NotFound(f"Trial {trial_id!r} does not exist.")
     plain: dict[str, str | None] = row.agent_config.get("env") or {}
-    hidden: dict[str, str] = json.loads(keyring.decrypt(row.ciphertext)) if row.ciphertext else {}
-    missing = sorted(name for name, value in plain.items() if value is None and name not in hidden)
+    given = Confidential.from_plaintext(keyring.decrypt(row.ciphertext)) if row.ciphertext else Confidential()
+    missing = sorted(name for name, value in plain.items() if value is None and name not in given.env)
     if missing:
         raise NotFound(
             f"The secret values of {', '.join(missing)} for trial {trial_id!r} have been deleted.",
             fix="Submit the trial again with them.",
         )
+    env = {name: value for name, value in plain.items() if value is not None} | dict(given.env)
+    named = names_of(
+        agent=row.agent,
+        model=row.model,
+        agent_config=row.agent_config | {"env": env},
+        harbor=row.harbor_config,
+        definition=row.definition,
+        table=table,
+    )
+    kept = await secret_values(connection, keyring, row.org_id, named.names)
+    credentials = named.hand_over([given.credentials, kept, own or {}])
+    named.check(credentials)
     return TrialSpec(
         trial_id=trial_id,
         task_name=row.task_name,
@@ -73,6 +106,6 @@ async def load_spec(connection: AsyncConnection, trial_id: str, keyring: Keyring
         agent_kwargs=row.agent_config.get("kwargs") or {},
         environment=row.environment,
         harbor=row.harbor_config,
-        env={name: value for name, value in plain.items() if value is not None} | hidden,
-        secret_names=frozenset(hidden),
+        env=env,
+        credentials=credentials,
     )
