@@ -75,6 +75,11 @@ class Settings(BaseSettings):
         default_factory=lambda: 2 * (os.cpu_count() or 1),
         description="Attempts a worker runs at once. Default: 2 per core.",
     )
+    worker_credentials: list[str] = Field(
+        default_factory=list,
+        description="JSON list of variables that a worker hands on from its own environment, each to the attempts whose "
+        'agent or task names it, as in `["OPENAI_API_KEY"]`.',
+    )
     attempt_deadline_seconds: Seconds = Field(
         12 * 3600, description="Wall time after which an attempt is ended, whatever phase it is in."
     )

@@ -13,9 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
+from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
 from oddish.engine.protocol import VERSION, Done, Failure, Run
-from oddish.engine.redaction import Redactor, secret_values
+from oddish.engine.redaction import Redactor
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
@@ -28,6 +29,7 @@ from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.spec import TrialSpec, load_spec
+from oddish.worker.credentials import own_credentials
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.storable import storable
 from oddish.worker.taskcache import TaskCache
@@ -109,7 +111,13 @@ class Execution:
         try:
             spec = await insist(
                 self._services.database,
-                lambda connection: load_spec(connection, self.claim.subject_id, self._services.keyring),
+                lambda connection: load_spec(
+                    connection,
+                    self.claim.subject_id,
+                    self._services.keyring,
+                    table=read_table(),
+                    own=own_credentials(self._services.settings.worker_credentials),
+                ),
             )
             task_dir = await self._services.tasks.directory(
                 content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
@@ -139,7 +147,7 @@ class Execution:
             agent_env=spec.env,
             environment=spec.environment,
             environment_kwargs={},
-            env={},
+            env=spec.credentials,
             harbor=spec.harbor,
             deadline_sec=self._services.settings.attempt_deadline_seconds,
             scratch=str(self._services.workspace.sandbox),
@@ -178,7 +186,7 @@ class Execution:
         self.reporting = True
         services, claim = self._services, self.claim
         facts = await asyncio.to_thread(read_trial, ended.trial_dir) if ended.trial_dir else None
-        redactor = Redactor(secret_values(spec.env) | {spec.env[name] for name in spec.secret_names} if spec else ())
+        redactor = Redactor(spec.secrets() if spec else ())
         manifest = await self._keep(ended.trial_dir, redactor)
         steps = [step.name for step in facts.steps] if facts else []
         evidence = (

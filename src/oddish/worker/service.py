@@ -34,6 +34,7 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.retention import delete_abandoned_uploads
 from oddish.trials.retention import delete_expired_secrets
+from oddish.worker.credentials import own_credentials
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.persistence import insist
@@ -147,6 +148,7 @@ class WorkerService:
             cpus=os.cpu_count() or 1,
             memory_mb=self._memory_mb,
             concurrency=self._settings.worker_concurrency,
+            credentials=sorted(own_credentials(self._settings.worker_credentials)),
         )
         publications = [
             Publication(
@@ -156,6 +158,7 @@ class WorkerService:
                 preference=rank,
                 agents=[{"name": agent["name"], "needs_model": agent["needs_model"]} for agent in hello["agents"]],
                 reason=reasons.get(name),
+                credentials=hello.get("credentials"),
             )
             for rank, name in enumerate([*offered, *reasons])
         ]
