@@ -1,5 +1,6 @@
 """A real server on the loopback with a real database, and what a client needs to talk to it."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import httpx2
 import psycopg
 import pytest
+import structlog
 import uvicorn
 
 from oddish.api.__main__ import listen
@@ -14,12 +16,22 @@ from oddish.api.app import create_app
 from oddish.logs import configure_logging
 from oddish.settings import Settings
 
+from .furnishing import Furnished, furnish
 from .serving import KEY, Server, ServerThread, TaskFolder
 
 
 @pytest.fixture(autouse=True, scope="session")
 def plain_logs() -> None:
     configure_logging("console")
+
+
+@pytest.fixture
+def quiet_logs() -> Iterator[None]:
+    """Many requests leave no lines."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture
@@ -78,3 +90,8 @@ def new_task(tmp_path: Path) -> Callable[..., TaskFolder]:
         return TaskFolder(path)
 
     return create
+
+
+@pytest.fixture
+def furnished(server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]) -> Furnished:
+    return furnish(server, client, new_task)

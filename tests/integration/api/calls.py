@@ -1,0 +1,81 @@
+"""One successful call of every route, and how many statements it may take."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import httpx2
+
+from .furnishing import Furnished
+from .serving import Server
+
+OBJECTS = ("task_id", "trial_id", "experiment_id")
+READ_BOUND = 3
+
+type Body = Callable[[Furnished], Mapping[str, object]]
+type Url = Callable[[Furnished, Server], str]
+
+
+@dataclass(frozen=True)
+class Call:
+    bound: int
+    """Most SQL statements, authentication aside."""
+    body: Body | None = None
+    url: Url | None = None
+    """Where the path alone does not do."""
+
+    def names_objects(self, path: str, furnished: Furnished) -> bool:
+        """Whether the call speaks of something that belongs to an organisation."""
+        said = json.dumps(self.body(furnished)) if self.body else ""
+        return "{" in path or any(furnished.names[name] in said for name in OBJECTS)
+
+    def make(
+        self, client: httpx2.Client, method: str, path: str, furnished: Furnished, server: Server
+    ) -> httpx2.Response:
+        url = self.url(furnished, server) if self.url else furnished.path(path)
+        body = self.body(furnished) if self.body else None
+        return client.request(method, url, json=body)
+
+
+def _download(furnished: Furnished, server: Server) -> str:
+    return server.services.signer.sign("GET", furnished.names["key"], expires_in=60)
+
+
+def _waiting(path: str) -> Url:
+    """Of a trial that waits, which takes one statement more."""
+    return lambda furnished, _: path.format(**furnished.names)
+
+
+def _upload(furnished: Furnished, server: Server) -> str:
+    return server.services.signer.sign("PUT", "uploads/new.tar.gz", expires_in=60, size_limit=1000)
+
+
+CALLS: Mapping[tuple[str, str], Call] = {
+    ("GET", "/health"): Call(1),
+    ("GET", "/openapi.json"): Call(0),
+    ("GET", "/store/{key:path}"): Call(0, url=_download),
+    ("GET", "/load"): Call(2),
+    ("GET", "/tasks"): Call(3, url=lambda *_: "/tasks?include_queue_info=true"),
+    ("GET", "/tasks/{task_id}"): Call(3),
+    ("GET", "/tasks/{task_id}/trials"): Call(1),
+    ("GET", "/tasks/{task_id}/trials/{index}"): Call(2, url=_waiting("/tasks/{task_id}/trials/1")),
+    ("GET", "/tasks/{task_id}/versions"): Call(1),
+    ("GET", "/tasks/{task_id}/versions/{version}"): Call(1),
+    ("GET", "/trials/{trial_id}"): Call(2, url=_waiting("/trials/{task_id}-1")),
+    ("GET", "/trials/{trial_id}/files"): Call(1),
+    ("GET", "/trials/{trial_id}/files/{path:path}"): Call(1),
+    ("GET", "/trials/{trial_id}/logs"): Call(1),
+    ("GET", "/trials/{trial_id}/result"): Call(1),
+    ("GET", "/experiments/{experiment_id}"): Call(1),
+    ("GET", "/admin/concurrency"): Call(2),
+    ("PUT", "/store/{key:path}"): Call(1, url=_upload),
+    ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),
+    ("POST", "/tasks/upload/complete"): Call(
+        4, body=lambda there: {name: there.names[name] for name in ("task_id", "content_hash")}
+    ),
+    ("POST", "/tasks/sweep"): Call(
+        20, body=lambda there: {"task_id": there.names["task_id"], "configs": [{"agent": "oracle", "n_trials": 2}]}
+    ),
+    ("POST", "/tasks/cancel"): Call(3, body=lambda there: {"task_ids": [there.names["task_id"]]}),
+    ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
+}

@@ -1,0 +1,69 @@
+"""Every route: who gets what answer, and how many statements one takes."""
+
+import httpx2
+import pytest
+
+from oddish.api.scopes import ACCESS
+from oddish.identity.principal import Scope
+
+from .calls import CALLS, OBJECTS, READ_BOUND
+from .furnishing import Furnished
+from .serving import Server
+
+pytestmark = pytest.mark.usefixtures("quiet_logs")
+
+UNKNOWN = ("no key", "unknown", "expired", "revoked")
+"""Who is nobody here."""
+STRANGER = "stranger"
+
+
+@pytest.fixture
+def callers(server: Server) -> dict[str, httpx2.Client]:
+    """Clients by what their key is; the stranger's is of full scope in another organisation."""
+    keys = {
+        "no key": None,
+        "unknown": "ok_" + "f" * 32,
+        "expired": server.key("e1", expires="-1 second"),
+        "revoked": server.key("e2"),
+        **{scope.value: server.key(f"a{index}", scope=scope) for index, scope in enumerate(Scope)},
+        STRANGER: server.key("b1", org="other"),
+    }
+    server.sql("UPDATE api_keys SET revoked_at = now() WHERE id = 'key-e2'")
+    server.sql("UPDATE api_keys SET user_id = 'admin' WHERE org_id = 'default'")
+    return {name: server.client(key) for name, key in keys.items()}
+
+
+def test_every_route_has_a_call_here_and_reads_are_frugal() -> None:
+    assert CALLS.keys() == ACCESS.keys(), "a route needs a call and a bound in calls.py"
+    for (method, path), call in CALLS.items():
+        assert method != "GET" or call.bound <= READ_BOUND, path
+
+
+def test_every_route_stays_within_its_statements(server: Server, client: httpx2.Client, furnished: Furnished) -> None:
+    exceeded = []
+    for (method, path), call in CALLS.items():
+        with server.counting_statements() as statements:
+            answer = call.make(client, method, path, furnished, server)
+        assert answer.status_code == 200, (method, path, answer.text)
+        scope = ACCESS[method, path]
+        print(f"{method:<6} {path:<42} {scope or '-':<6} {len(statements)} of {call.bound}")  # noqa: T201
+        if len(statements) > call.bound:
+            exceeded.append((method, path, statements))
+    assert exceeded == []
+
+
+def test_every_route_answers_whom_the_table_admits(
+    server: Server, callers: dict[str, httpx2.Client], furnished: Furnished
+) -> None:
+    print(f"{'':<49} {' '.join(f'{name:>8}' for name in callers)}")  # noqa: T201
+    for (method, path), call in CALLS.items():
+        answers = {name: call.make(caller, method, path, furnished, server) for name, caller in callers.items()}
+        statuses = {name: answer.status_code for name, answer in answers.items()}
+        print(f"{method:<6} {path:<42} {' '.join(f'{status:>8}' for status in statuses.values())}")  # noqa: T201
+        needed = ACCESS[method, path]
+        expected = dict.fromkeys(UNKNOWN, 200 if needed is None else 401)
+        expected |= {scope.value: 200 if needed is None or scope.includes(needed) else 403 for scope in Scope}
+        expected[STRANGER] = 404 if needed is not None and call.names_objects(path, furnished) else 200
+        assert statuses == expected, (method, path)
+        if needed is not None and expected[STRANGER] == 200:
+            assert not any(furnished.names[name] in answers[STRANGER].text for name in OBJECTS), path
