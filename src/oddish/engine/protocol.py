@@ -108,6 +108,8 @@ class Run(TypedDict):
     way, a minute later the process group is killed; either way ``Done`` names it."""
     scratch: NotRequired[str]
     """Directory for sandbox uppers and layer cache, on disk. Absolute."""
+    owner: NotRequired[str]
+    """What begins the names of everything that the attempt makes on a Docker engine (``oddish.engine.containers``)."""
 
 
 class Cancel(TypedDict):
