@@ -10,7 +10,19 @@ from oddish import __version__
 from oddish.api import problems, routing
 from oddish.api.access import AccessLog
 from oddish.api.description import DescribedAPI
-from oddish.api.routes import batch, concurrency, evidence, health, load, reads, store, submission, uploads, versions
+from oddish.api.routes import (
+    batch,
+    concurrency,
+    evidence,
+    health,
+    keys,
+    load,
+    reads,
+    store,
+    submission,
+    uploads,
+    versions,
+)
 from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
 from oddish.api.services import Services
 from oddish.settings import Settings
@@ -26,6 +38,7 @@ ROUTERS = (
     reads.router,
     evidence.router,
     concurrency.router,
+    keys.router,
 )
 
 

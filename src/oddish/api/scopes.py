@@ -32,6 +32,9 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/trials/{trial_id}/logs"): Scope.READ,
     ("GET", "/trials/{trial_id}/result"): Scope.READ,
     ("GET", "/experiments/{experiment_id}"): Scope.READ,
+    ("POST", "/api-keys"): Scope.FULL,
+    ("GET", "/api-keys"): Scope.FULL,
+    ("DELETE", "/api-keys/{key_id}"): Scope.FULL,
     ("GET", "/admin/concurrency"): Scope.FULL,
     ("PUT", "/admin/concurrency"): Scope.FULL,
 }

@@ -130,7 +130,7 @@ class Server:
         statements: list[str] = []
 
         def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
-            if authentication or "last_used_at" not in statement:
+            if authentication or "WITH used AS" not in statement:
                 statements.append(statement)
 
         engine = self.services.engine.sync_engine
