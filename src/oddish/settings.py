@@ -20,7 +20,10 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ODDISH_", extra="ignore", frozen=True)
 
-    home: Path = Field(default_factory=home, description="Directory of local state. Default: `oddish` in the data directory of the user.")
+    home: Path = Field(
+        default_factory=home,
+        description="Directory of local state. Default: `oddish` in the data directory of the user.",
+    )
     deployment: Literal["local", "self-hosted", "hosted"] = Field(
         "self-hosted", description="Whose rules apply; `local` is set by the stack that `oddish up` starts."
     )
@@ -56,6 +59,16 @@ class Settings(BaseSettings):
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
         ["local", "docker"], description="JSON list of environments that workers offer where the machine can run them."
+    )
+    harbor_sources: list[str] = Field(
+        default_factory=list,
+        description="JSON list of what `--harbor` may name: `package` for published releases, and patterns of "
+        "repository addresses such as `https://github.com/laude-institute/*`. Its code runs on the workers. "
+        "A local stack allows everything.",
+    )
+    harbor_repository: str = Field(
+        "https://github.com/laude-institute/harbor",
+        description="Repository in which `--harbor` looks for a branch, tag or commit named without one.",
     )
     secret_retention_days: Positive = Field(30, description="Days after which the secrets of a submission are deleted.")
     idempotency_retention_days: Positive = Field(

@@ -13,6 +13,7 @@ NOT_VERIFIED = "not verified"
 NOTE_LENGTH = 100
 STAGES = {
     "trial_started": "starting",
+    "engine_setup": "installing its Harbor",
     "environment_setup": "preparing the environment",
     "agent_setup": "installing the agent",
     "agent_running": "agent at work",

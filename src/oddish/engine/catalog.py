@@ -16,6 +16,7 @@ from harbor.environments import factory
 from harbor.models.agent.name import AgentName
 
 from oddish.engine.credentials import read_table
+from oddish.engine.environments import registry
 from oddish.engine.protocol import VERSION, AgentInfo, Hello
 from oddish.sandbox.support import support
 
@@ -88,7 +89,7 @@ def hello(probe: Probe) -> Hello:
     """The first line of a fork server."""
     unavailable = unavailable_environments(probe)
     preferred = ["docker", "local"]
-    names = [*preferred, *(name for name in factory.EnvironmentFactory.registered_names() if name not in preferred)]
+    names = [*preferred, *(name for name in registry.names() if name not in preferred)]
     return Hello(
         type="hello",
         version=VERSION,

@@ -103,6 +103,7 @@ MISCONFIGURED = frozenset(
         "TypeError",
         "ValidationError",
         "ValueError",
+        "VariantUnbuildable",
     }
 )
 """What creating a trial raises for a task, agent or environment that would fail the same way every time."""

@@ -12,6 +12,8 @@ from oddish.db.tables import publications, workers
 from oddish.errors import InvalidInput, Unavailable
 
 POLL_SECONDS = 0.2
+ANY_HARBOR = "harbor/any"
+"""The engine of pools whose workers install the Harbor that a trial asks for."""
 
 
 class UnknownEnvironment(InvalidInput):
@@ -58,8 +60,12 @@ class Offer:
     """The worker that says so is alive, or another one of the pool."""
     reason: str | None = None
     """Why its worker cannot run this environment; None when it can."""
+    any_harbor: bool = False
+    """Runs the Harbor that a trial asks for, whose agents nobody knows beforehand."""
 
     def check_agent(self, agent: str, model: str | None) -> None:
+        if self.any_harbor and agent not in self.agents:
+            return
         if agent not in self.agents:
             close = difflib.get_close_matches(agent, self.agents, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
@@ -85,17 +91,22 @@ class Catalogue:
     offers: Sequence[Offer]
     """The preferred one first, those of live workers before the others."""
 
-    def offer(self, environment: str | None) -> Offer:
+    def offer(self, environment: str | None, *, any_harbor: bool = False) -> Offer:
         """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is.
 
         An environment whose workers are gone is still offered, unless a worker that is alive says why it is not.
         """
-        named = [offer for offer in self.offers if environment in (None, offer.environment)]
+        offers = [offer for offer in self.offers if offer.any_harbor == any_harbor]
+        if any_harbor and not offers:
+            raise UnknownEnvironment(
+                "No worker here installs another Harbor.", fix="Leave --harbor out, or install uv beside a worker."
+            )
+        named = [offer for offer in offers if environment in (None, offer.environment)]
         usable = [offer for offer in named if offer.reason is None]
         refused = [offer for offer in named if offer.reason is not None]
         if usable and (usable[0].live or not any(offer.live for offer in refused)):
             return usable[0]
-        known = sorted({offer.environment for offer in self.offers if offer.reason is None})
+        known = sorted({offer.environment for offer in offers if offer.reason is None})
         fix = f"Environments offered here: {', '.join(known)}." if known else None
         reasons = " ".join(f"{offer.environment}: {offer.reason}" for offer in refused)
         if environment is None:
@@ -140,6 +151,7 @@ async def _offers(engine: AsyncEngine) -> list[Offer]:
                 memory_mb=row.memory_mb,
                 live=row.live,
                 reason=row.reason,
+                any_harbor=row.engine == ANY_HARBOR,
             )
             for row in rows
         ]

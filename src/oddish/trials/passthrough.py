@@ -12,6 +12,8 @@ from oddish.trials.confidential import refuse_plain_secrets
 
 type Members = frozenset[str]
 
+VARIANT: Members = frozenset({"source", "ref", "sha"})
+"""Which Harbor runs the trial, when it is not the workers' own."""
 TRIAL: Members = frozenset(
     {
         "artifacts",
@@ -20,6 +22,7 @@ TRIAL: Members = frozenset(
         "verifier_timeout_multiplier",
         "agent_setup_timeout_multiplier",
         "environment_build_timeout_multiplier",
+        *VARIANT,
     }
 )
 SECTIONS: Mapping[str, Members] = {

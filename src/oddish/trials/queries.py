@@ -59,6 +59,16 @@ class Trial:
     started_at: datetime | None
     finished_at: datetime | None
 
+    @property
+    def harbor_source(self) -> str | None:
+        """Where another Harbor than the workers' own came from, if one ran the trial."""
+        return self.harbor_config.get("source")
+
+    @property
+    def harbor_sha(self) -> str | None:
+        """Its commit, or its version if it is a release of the package."""
+        return self.harbor_config.get("sha")
+
 
 def _trials(principal: Principal) -> Select[Any]:
     return (

@@ -26,8 +26,11 @@ from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import Limits
 from oddish.trials.catalogue import load_catalogue
 from oddish.trials.live import is_live
+from oddish.trials.passthrough import VARIANT
 from oddish.trials.planning import Addition, Live, Wanted, plan
 from oddish.trials.units import TrialConfig, Unit, unit
+from oddish.variants.reference import Reference
+from oddish.variants.resolution import resolve
 
 PRIORITIES = {"low": 0, "high": 1}
 
@@ -55,6 +58,10 @@ class Policy:
     secret_retention: timedelta
     patience_seconds: float
     local: bool
+    harbor_sources: Sequence[str] = ()
+    """Patterns of the places that another Harbor may come from."""
+    harbor_repository: str = ""
+    """Where a branch, tag or commit is looked for when no repository is named."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,7 @@ class Prepared:
 async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
+    harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:
         oldest_environment = await _oldest_environment(connection, principal, submission.task_id)
     units = [
@@ -109,7 +117,7 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
             config,
             catalogue,
             inherited_environment=oldest_environment if submission.append else None,
-            harbor=submission.harbor,
+            harbor=harbor,
             local=policy.local,
         )
         for config in submission.configs
@@ -269,6 +277,15 @@ class _Creation:
             if (value := getattr(submission, name)) is not None:
                 values[name] = value
         await connection.execute(update(tasks).where(tasks.c.id == self.task.id).values(values))
+
+
+async def _fixed_harbor(policy: Policy, block: Mapping[str, object]) -> Mapping[str, object]:
+    """``block`` with the other Harbor that it may name fixed to a commit. Raises what that is refused for."""
+    reference = Reference.asked_for(block, repository=policy.harbor_repository)
+    if reference is None:
+        return {name: value for name, value in block.items() if name not in VARIANT}
+    reference.check(policy.harbor_sources, local=policy.local)
+    return {**block, **(await resolve(reference)).record()}
 
 
 async def _oldest_environment(connection: AsyncConnection, principal: Principal, task_id: str) -> str | None:

@@ -1,8 +1,8 @@
 """The unit of comparison of a submission: which trials are the same measurement. Pure.
 
-Unit = agent, normalised model and agent configuration, without the values of secret-named variables, on one task
-version in one experiment. The environment is not part of it: whoever leaves it to the server is content with any,
-whoever names one is given trials in that one (see ``planning``).
+Unit = agent, normalised model, agent configuration and another Harbor if one is asked for, without the values of
+secret-named variables, on one task version in one experiment. The environment is not part of it: whoever leaves it to
+the server is content with any, whoever names one is given trials in that one (see ``planning``).
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_
 from oddish.trials.catalogue import Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.passthrough import check_harbor, check_kwargs
+from oddish.variants.reference import Reference
 
 ON_THE_WORKER = frozenset({"local", "docker"})
 """Environments that use the memory of the worker's own machine."""
@@ -94,7 +95,8 @@ def unit(
     local: bool,
 ) -> Unit:
     """Check ``config`` against what workers offer and what the deployment passes on; raises what it is refused for."""
-    offer = catalogue.offer(config.environment or inherited_environment)
+    reference = Reference.from_record(harbor)
+    offer = catalogue.offer(config.environment or inherited_environment, any_harbor=reference is not None)
     model = None if config.agent in BASELINE_AGENTS else (config.model or "").strip() or None
     offer.check_agent(config.agent, model)
     if not local:
@@ -104,6 +106,7 @@ def unit(
     check_harbor(passed_on, local=local)
     shown, hidden = split_env(config.env)
     agent_config = {"env": shown, "kwargs": dict(config.kwargs)}
+    variant = {"harbor": reference.record()["sha"]} if reference is not None else {}
     return Unit(
         agent=config.agent,
         model=model,
@@ -114,7 +117,7 @@ def unit(
         agent_config=agent_config,
         hidden=hidden,
         harbor=passed_on,
-        hash=unit_hash(config.agent, model, {**agent_config, "overrides": dict(config.overrides)}),
+        hash=unit_hash(config.agent, model, {**agent_config, **variant, "overrides": dict(config.overrides)}),
     )
 
 

@@ -166,4 +166,6 @@ def _policy(services: Services) -> Policy:
         secret_retention=timedelta(days=settings.secret_retention_days),
         patience_seconds=settings.publication_wait_seconds,
         local=settings.deployment == "local",
+        harbor_sources=settings.harbor_sources,
+        harbor_repository=settings.harbor_repository,
     )
