@@ -41,13 +41,18 @@ def judge_health(url: str, health: Health) -> Finding:
     version = health.get("version")
     if health["database"] != "connected":
         return problem(SERVER, f"{url} answers, and its database does not.", "Tell who runs it, or look at its log.")
-    if version is not None and version != __version__:
+    if version is not None and _release(version) != _release(__version__):
         return warning(
             SERVER,
             f"{url} is oddish {version}, and this is {__version__}.",
             f"Install oddish {version} to be sure of every option.",
         )
     return ok(SERVER, f"{url}, {health['status']}" + (f", version {version}" if version else ""))
+
+
+def _release(version: str) -> list[str]:
+    """Releases that differ in less than this understand each other."""
+    return version.split(".")[:2]
 
 
 def judge_refusal(status: int, message: str) -> Finding:

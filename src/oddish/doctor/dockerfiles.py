@@ -1,0 +1,57 @@
+"""``python -m oddish.doctor.dockerfiles``: what is wrong with Dockerfiles, without building anything.
+
+Reads a JSON list of their paths from standard input and prints a JSON object from path to its flaws, each with
+``message``, ``fix`` and ``local_only``: whether only the local sandbox refuses it.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict
+
+from oddish.errors import InvalidTask
+from oddish.sandbox import dockerfile, plan
+from oddish.sandbox.context import Context
+
+_OTHER_ENGINE = "docker environment"
+
+
+class Flaw(TypedDict):
+    message: str
+    fix: str | None
+    local_only: bool
+
+
+def flaws(path: Path) -> list[Flaw]:
+    """Of one Dockerfile, whose directory is the build context; after one that cannot be understood there is no more."""
+    try:
+        made = plan.make(dockerfile.parse(path.read_text(errors="replace")))
+    except InvalidTask as error:
+        return [_flaw(error)]
+    except OSError as error:
+        return [Flaw(message=f"It cannot be read: {error.strerror}.", fix="Make it a readable file.", local_only=False)]
+    return list(_missing_sources(made, Context(path.parent)))
+
+
+def _missing_sources(made: plan.Plan, context: Context) -> Iterator[Flaw]:
+    for step in made.steps:
+        if not isinstance(step, plan.Copy):
+            continue
+        for source in step.sources:
+            try:
+                context.sources(source, step.line)
+            except InvalidTask as error:
+                yield _flaw(error)
+
+
+def _flaw(error: InvalidTask) -> Flaw:
+    return Flaw(message=error.message, fix=error.fix, local_only=_OTHER_ENGINE in (error.fix or ""))
+
+
+def main() -> None:
+    print(json.dumps({path: flaws(Path(path)) for path in json.load(sys.stdin)}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Checks of a task's environment: is it complete, and does it need a container engine."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from oddish.soundness.verdict import Check, failed, ok, warning
+from oddish.tasks.definition import TaskDefinition
+
+ENVIRONMENT = "environment"
+LOCAL = "local"
+_ELSEWHERE = "Run it with -e docker or in another environment that has it."
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something in a Dockerfile. ``local_only``: a container engine would accept it."""
+
+    file: str
+    message: str
+    fix: str | None
+    local_only: bool
+
+
+def beyond_local(task: TaskDefinition, flaws: Sequence[Flaw]) -> list[str]:
+    """What the task needs and the local sandbox has not."""
+    wanted = task.environment
+    needs = [
+        ("services (environment/docker-compose.yaml)", wanted.has_compose),
+        ("Windows", wanted.os == "windows"),
+        ("GPUs", wanted.gpus > 0),
+        ("a TPU", wanted.needs_tpu),
+        ("a list of allowed hosts", wanted.network_mode == "allowlist"),
+    ]
+    return [
+        *(f"The local sandbox has no {name.removeprefix('a ')}." for name, needed in needs if needed),
+        *(f"{flaw.file}: {flaw.message}" for flaw in flaws if flaw.local_only),
+    ]
+
+
+def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str | None) -> Iterator[Check]:
+    """``chosen`` is the environment that the trials are to run in, None where the server decides."""
+    wanted = task.environment
+    if not (wanted.docker_image or wanted.has_dockerfile or wanted.has_compose):
+        yield failed(
+            ENVIRONMENT,
+            "environment/ has neither a Dockerfile nor a docker-compose.yaml, and task.toml names no image.",
+            "Add environment/Dockerfile, or set docker_image under [environment].",
+        )
+        return
+    broken = [flaw for flaw in flaws if not flaw.local_only]
+    for flaw in broken:
+        yield failed(ENVIRONMENT, f"{flaw.file}: {flaw.message}", flaw.fix)
+    needs = beyond_local(task, flaws) if chosen in (None, LOCAL) else []
+    for need in needs:
+        yield failed(ENVIRONMENT, need, _ELSEWHERE) if chosen == LOCAL else warning(ENVIRONMENT, need, _ELSEWHERE)
+    if not broken and not needs:
+        source = "Dockerfile" if wanted.has_dockerfile else wanted.docker_image or "docker-compose.yaml"
+        yield ok(ENVIRONMENT, source)
