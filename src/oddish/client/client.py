@@ -13,6 +13,7 @@ import httpx2
 from oddish.client.archive import EXPIRED, packed
 from oddish.client.connection import DEFAULT_TIMEOUT, EXAMINATION_TIMEOUT, Connection
 from oddish.client.errors import ApiError
+from oddish.client.keys import Keys
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members
 from oddish.client.types import (
@@ -65,6 +66,11 @@ class Client:
     @property
     def base_url(self) -> str:
         return self._connection.base_url
+
+    @property
+    def keys(self) -> Keys:
+        """The API keys of the organisation."""
+        return Keys(self._connection)
 
     def close(self) -> None:
         self._connection.close()
@@ -189,7 +195,10 @@ class Client:
             body["trial_ids"] = list(trial_ids)
         if experiment_id is not None:
             body["experiment_id"] = experiment_id
-        return cast("Cancelled", self._connection.call("POST", "/tasks/cancel", body=body, repeatable=True))
+        return cast(
+            "Cancelled",
+            self._connection.call("POST", "/tasks/cancel", body=body, idempotency_key=secrets.token_hex(16)),
+        )
 
 
 def _segment(value: str) -> str:

@@ -198,3 +198,45 @@ class Problem(TypedDict, total=False):
     detail: str
     code: str
     fix: str | None
+
+
+class NewKeyRequest(TypedDict):
+    name: str
+    scope: Literal["read", "tasks", "full"]
+    expires_in_days: NotRequired[int]
+    user: NotRequired[str]
+    """Name of the user it acts for, made if new; the caller by default."""
+    role: NotRequired[Literal["admin", "member"]]
+
+
+class NewKey(TypedDict):
+    """A key that was made, and the only answer that shows it."""
+
+    id: str
+    name: str
+    prefix: str
+    scope: str
+    user: str
+    role: str
+    created_at: str
+    expires_at: str | None
+    key: str
+
+
+class ApiKey(TypedDict):
+    id: str
+    name: str
+    prefix: str
+    scope: str
+    user: str
+    role: str
+    created_at: str
+    created_by: str | None
+    expires_at: str | None
+    last_used_at: str | None
+    revoked_at: str | None
+
+
+class ApiKeys(TypedDict):
+    keys: list[ApiKey]
+    cursor: str | None

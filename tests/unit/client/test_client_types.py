@@ -24,11 +24,15 @@ PAIRS = [
     ("TrialFiles", "evidence.TrialFiles"),
     ("TrialLogs", "evidence.TrialLogs"),
     ("Task", "tasks.TaskStatusResponse"),
+    ("NewKey", "keys.NewKeyResponse"),
+    ("ApiKey", "keys.KeyResponse"),
+    ("ApiKeys", "keys.KeysResponse"),
+    ("NewKeyRequest", "keys.NewKeyRequest"),
     ("SweepRequest", "submission.SweepSubmission"),
     ("SweepConfig", "submission.SweepConfig"),
     ("AgentConfig", "submission.AgentConfig"),
 ]
-SENT = {"SweepRequest", "SweepConfig", "AgentConfig"}
+SENT = {"NewKeyRequest", "SweepRequest", "SweepConfig", "AgentConfig"}
 
 
 def model_of(path: str) -> type[BaseModel]:

@@ -1,0 +1,41 @@
+"""The API keys of the caller's organisation; a key of scope ``full`` is needed for all of it."""
+
+import secrets
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from oddish.client.connection import Connection
+from oddish.client.shapes import members
+from oddish.client.types import ApiKey, ApiKeys, NewKey, NewKeyRequest
+
+PAGE = 200
+
+
+class Keys:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self, request: NewKeyRequest, *, idempotency_key: str | None = None) -> NewKey:
+        """Make a key; this answer is the only one that shows it, also when it had to be asked for twice."""
+        return members(
+            self._connection.call(
+                "POST", "/api-keys", body=request, idempotency_key=idempotency_key or secrets.token_hex(16)
+            ),
+            NewKey,
+            *NewKey.__required_keys__,
+        )
+
+    def list(self) -> Iterator[ApiKey]:
+        """All keys, revoked and expired ones included, newest first, however many pages that takes."""
+        params: dict[str, str | int | bool] = {"limit": PAGE}
+        while True:
+            page = members(self._connection.call("GET", "/api-keys", params=params), ApiKeys, "keys", "cursor")
+            yield from page["keys"]
+            if page["cursor"] is None:
+                return
+            params["cursor"] = page["cursor"]
+
+    def revoke(self, key_id: str) -> ApiKey:
+        """End a key at once; repeating it changes nothing."""
+        path = f"/api-keys/{quote(key_id, safe='')}"
+        return members(self._connection.call("DELETE", path, repeatable=True), ApiKey, "id", "name", "user")
