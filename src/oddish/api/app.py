@@ -11,6 +11,7 @@ from oddish.api import problems, routing
 from oddish.api.access import AccessLog
 from oddish.api.description import DescribedAPI
 from oddish.api.routes import (
+    agents,
     batch,
     concurrency,
     evidence,
@@ -18,6 +19,7 @@ from oddish.api.routes import (
     keys,
     load,
     reads,
+    secrets,
     store,
     submission,
     uploads,
@@ -39,6 +41,8 @@ ROUTERS = (
     evidence.router,
     concurrency.router,
     keys.router,
+    agents.router,
+    secrets.router,
 )
 
 

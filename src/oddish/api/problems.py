@@ -20,7 +20,7 @@ MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
 SHOWN_CHARACTERS = 120
 RETRY_AFTER_SECONDS = "2"
-CONFIDENTIAL = re.compile(r"env|key|secret|token|password|credential|auth", re.IGNORECASE)
+CONFIDENTIAL = re.compile(r"env|key|secret|token|password|credential|auth|^value$", re.IGNORECASE)
 
 log = structlog.get_logger()
 

@@ -20,6 +20,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/tasks/sweep/batch"): Scope.TASKS,
     ("POST", "/tasks/cancel"): Scope.TASKS,
     ("GET", "/load"): Scope.READ,
+    ("GET", "/agents"): Scope.READ,
     ("GET", "/tasks"): Scope.READ,
     ("GET", "/tasks/{task_id}"): Scope.READ,
     ("GET", "/tasks/{task_id}/trials"): Scope.READ,
@@ -35,6 +36,9 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/api-keys"): Scope.FULL,
     ("GET", "/api-keys"): Scope.FULL,
     ("DELETE", "/api-keys/{key_id}"): Scope.FULL,
+    ("GET", "/secrets"): Scope.READ,
+    ("PUT", "/secrets/{name}"): Scope.FULL,
+    ("DELETE", "/secrets/{name}"): Scope.FULL,
     ("GET", "/admin/concurrency"): Scope.FULL,
     ("PUT", "/admin/concurrency"): Scope.FULL,
 }

@@ -10,4 +10,6 @@ class Health(BaseModel):
     status: Literal["healthy", "degraded"]
     database: Literal["connected", "disconnected"]
     version: str
+    deployment: Literal["local", "self-hosted", "hosted"]
+    """``local``: the server runs on the machine and account of whoever may use it."""
     timestamp: datetime

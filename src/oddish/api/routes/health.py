@@ -26,6 +26,7 @@ async def health(services: ServicesOf) -> Health:
         status="healthy" if connected else "degraded",
         database="connected" if connected else "disconnected",
         version=__version__,
+        deployment=services.settings.deployment,
         timestamp=datetime.now(UTC),
     )
 
