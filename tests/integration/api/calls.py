@@ -23,11 +23,14 @@ class Call:
     body: Body | None = None
     url: Url | None = None
     """Where the path alone does not do."""
+    elsewhere: int | None = None
+    """The status for a caller of another organisation, where it is neither 200 nor that of something not there."""
 
-    def names_objects(self, path: str, furnished: Furnished) -> bool:
-        """Whether the call speaks of something that belongs to an organisation."""
+    def status_elsewhere(self, path: str, furnished: Furnished) -> int:
+        """What a caller of another organisation is answered: 404 when the call speaks of objects of this one."""
         said = json.dumps(self.body(furnished)) if self.body else ""
-        return "{" in path or any(furnished.names[name] in said for name in OBJECTS)
+        names_objects = "{" in path or any(furnished.names[name] in said for name in OBJECTS)
+        return self.elsewhere or (404 if names_objects else 200)
 
     def make(
         self, client: httpx2.Client, method: str, path: str, furnished: Furnished, server: Server
@@ -50,6 +53,10 @@ def _upload(furnished: Furnished, server: Server) -> str:
     return server.services.signer.sign("PUT", "uploads/new.tar.gz", expires_in=60, size_limit=1000)
 
 
+def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
+    return {"task_id": furnished.names["task_id"], "configs": [{"agent": agent, "n_trials": 9}]}
+
+
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/health"): Call(1),
     ("GET", "/openapi.json"): Call(0),
@@ -67,15 +74,21 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/trials/{trial_id}/logs"): Call(1),
     ("GET", "/trials/{trial_id}/result"): Call(1),
     ("GET", "/experiments/{experiment_id}"): Call(1),
+    ("GET", "/api-keys"): Call(1),
     ("GET", "/admin/concurrency"): Call(2),
     ("PUT", "/store/{key:path}"): Call(1, url=_upload),
     ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),
     ("POST", "/tasks/upload/complete"): Call(
         4, body=lambda there: {name: there.names[name] for name in ("task_id", "content_hash")}
     ),
-    ("POST", "/tasks/sweep"): Call(
-        20, body=lambda there: {"task_id": there.names["task_id"], "configs": [{"agent": "oracle", "n_trials": 2}]}
+    ("POST", "/tasks/sweep"): Call(20, body=lambda there: _submission(there, "oracle")),
+    ("POST", "/tasks/sweep/batch"): Call(
+        40,
+        body=lambda there: {"submissions": [_submission(there, agent) for agent in ("nop", "oracle")]},
+        elsewhere=207,
     ),
     ("POST", "/tasks/cancel"): Call(3, body=lambda there: {"task_ids": [there.names["task_id"]]}),
+    ("POST", "/api-keys"): Call(4, body=lambda _: {"name": "new", "scope": "read"}),
+    ("DELETE", "/api-keys/{key_id}"): Call(5),
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
 }

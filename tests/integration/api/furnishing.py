@@ -12,7 +12,7 @@ FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 
 
 @dataclass(frozen=True)
 class Furnished:
-    """A task with two versions, a finished trial that left files, and others that wait."""
+    """A task with two versions, a finished trial that left files, others that wait, and a spare key."""
 
     names: Mapping[str, str]
     """By path parameter, or member of a body."""
@@ -31,6 +31,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     assert submitted.status_code == 200, submitted.text
     trial_id = f"{task_id}-0"
     server.leave_files(trial_id, FILES)
+    server.key("c0")
     server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", trial_id)
     return Furnished(
         {
@@ -43,5 +44,6 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "key": f"trials/{trial_id}/1-claim/{RESULT}",
             "content_hash": str(done["content_hash"]),
             "agent": "nop",
+            "key_id": "key-c0",
         }
     )
