@@ -136,7 +136,7 @@ def _methods(request: Request) -> Iterator[str]:
     """The methods of all routes that have the path of the request."""
     for route in request.app.routes:
         if isinstance(route, APIRoute) and route.path_regex.match(request.url.path):
-            yield from route.methods
+            yield from route.methods or ()
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:

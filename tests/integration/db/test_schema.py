@@ -1,14 +1,25 @@
 """The tables that the code sees are the tables that the migrations make."""
 
+from typing import Protocol
+
 import pytest
 import sqlalchemy
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import NullPool, create_engine, inspect, text
 
 import oddish.db
 from oddish.db.revision import HEAD
 from oddish.db.tables import metadata
+
+
+class Postgres(Protocol):
+    """What is needed of the server behind the databases of the tests."""
+
+    def create(self, database: str) -> str: ...
+
+    def drop(self, database: str) -> None: ...
 
 
 @pytest.fixture
@@ -51,3 +62,20 @@ def test_upgrading_twice_changes_nothing(database_url: str) -> None:
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
     engine.dispose()
+
+
+def test_rows_of_the_first_revision_survive_the_later_ones(postgres: Postgres) -> None:
+    url = postgres.create("of_the_first_revision")
+    engine = create_engine(url, poolclass=NullPool)
+    config = Config()
+    config.set_main_option("script_location", str(oddish.db.MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(text("INSERT INTO organisations (id, name) VALUES ('default', 'Default')"))
+        connection.execute(text("INSERT INTO users (id, org_id, name, role) VALUES ('a', 'default', 'a', 'admin')"))
+    oddish.db.upgrade(url)
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
+        assert connection.scalar(text("SELECT count(*) FROM users")) == 1
+    postgres.drop("of_the_first_revision")
