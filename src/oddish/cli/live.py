@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oddish.cli.output import console
-from oddish.cli.progress import summary
+from oddish.cli.progress import PATIENCE, summary
 from oddish.cli.tally import Tally, kind_label, left, tallies, tally
 from oddish.cli.text import between, one_line
 from oddish.cli.trials import detail, finished, index
@@ -106,8 +106,11 @@ class LiveProgress:
         picture, width, height = self._picture, self._console.width, self._console.height
         head = [*_bars(picture.parts, width, height // 2), *_totals(picture, width)]
         trials = self._trials(width, max(1, height - len(head) - RESERVE))
-        note = f"{one_line(self._outage.reason)} Trying again; the trials go on meanwhile." if self._outage else ""
-        return Group(*head, *trials, *([Text(note, style="yellow")] if note else []))
+        note: list[RenderableType] = []
+        if self._outage:
+            text = f"{one_line(self._outage.reason)} Trying again; the trials go on meanwhile. {PATIENCE}"
+            note.append(Text(text, style="yellow"))
+        return Group(*head, *trials, *note)
 
     def _trials(self, width: int, lines: int) -> "list[RenderableType]":
         picture = self._picture

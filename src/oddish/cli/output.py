@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -21,9 +22,19 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 def notice(text: str) -> None:
     """Something to know that is no result, and therefore not on standard output. Under ``--quiet`` it is not said."""
-    context = click.get_current_context(silent=True)
-    if context is None or not context.params.get("quiet"):
+    if not _quiet():
         say(text, err=True)
+
+
+def noticing() -> Callable[[str], None]:
+    """``notice`` for any thread: only the one that runs the command knows whether it is quiet."""
+    quiet = _quiet()
+    return lambda text: None if quiet else say(text, err=True)
+
+
+def _quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.params.get("quiet"))
 
 
 def warn(text: str) -> None:

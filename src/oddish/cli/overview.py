@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from oddish import __version__
 from oddish.cli.output import print_json, say, warn
+from oddish.cli.session import LOCAL, skew
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, one_line, plural
 from oddish.cli.trials import counts, live_trials
@@ -38,6 +39,8 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
         say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
         say(f"  tasks: {_tally(Counter(task['status'] for task in tasks)) or 'none'}")
     totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
+    if endpoint.source != LOCAL and (text := skew(health)):
+        say(text)
     say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
     if alive == 0 and any(totals[status] for status in UNFINISHED):
         warn("No worker is alive: nothing runs now.")

@@ -9,11 +9,12 @@ from oddish.cli.output import say
 from oddish.cli.tally import left, tally
 from oddish.cli.text import number, one_line, plural
 from oddish.cli.trials import NOT_VERIFIED, detail, short_note, succeeded, unverified, word
-from oddish.cli.watch import Outage, Progress, Snapshot
+from oddish.cli.watch import GIVE_UP_AFTER, Outage, Progress, Snapshot
 from oddish.client.types import Trial
 
 SINGLE_LINES = 20
 SUMMARY_EVERY = 5.0
+PATIENCE = f"The watch ends after {GIVE_UP_AFTER / 60:.0f} minutes without an answer."
 
 
 def for_output(*, quiet: bool = False) -> Progress:
@@ -67,7 +68,10 @@ class PlainProgress:
 
     def outage(self, outage: Outage) -> None:
         self._lost = True
-        self._write(f"{one_line(outage.reason)} Trying again in {outage.pause:.0f}s; the trials go on meanwhile.")
+        until = f" {PATIENCE}" if outage.first else ""
+        self._write(
+            f"{one_line(outage.reason)} Trying again in {outage.pause:.0f}s; the trials go on meanwhile.{until}"
+        )
 
     def close(self) -> None:
         """Lines need no clearing away."""

@@ -11,7 +11,7 @@ from oddish.cli.output import print_error, print_json, say
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.selection import select_tasks
-from oddish.cli.session import connect, resolve
+from oddish.cli.session import connect, resolve, tell_skew
 from oddish.cli.submit import Plan, nothing_started, submit
 from oddish.cli.tables import print_results
 from oddish.cli.text import command, plural
@@ -197,6 +197,7 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
     accepted: list[Submitted] = []
     try:
         with connect(endpoint) as client:
+            tell_skew(client, endpoint)
             return submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append)
     except KeyboardInterrupt:
         if accepted:
@@ -227,12 +228,13 @@ def _document(submitted: list[Submitted], n_trials: int) -> dict[str, object]:
 
 def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, *, quiet: bool) -> int:
     scope = RunScope.of(submitted, plan.config["agent"], plan.config["model"])
+    come_back = command("status", "-e", plan.experiment, "--watch")
     try:
         with connect(endpoint, retry=RETRY) as client:
-            end = watch_until_done(lambda: scope.snapshot(client), for_output(quiet=quiet))
+            end = watch_until_done(lambda: scope.snapshot(client), for_output(quiet=quiet), come_back)
     except KeyboardInterrupt:
         say("\nNo longer watching; the trials go on.", err=True)
-        say(f"  Come back:  {command('status', '-e', plan.experiment, '--watch')}", err=True)
+        say(f"  Come back:  {come_back}", err=True)
         say(f"  Stop them:  {command('cancel', '--experiment', plan.experiment)}", err=True)
         return INTERRUPTED
     if not quiet:

@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from oddish.cli.output import notice
+from oddish import __version__
+from oddish.cli.output import notice, noticing
+from oddish.cli.text import one_line
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint, remote_endpoint
 from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
+from oddish.client.types import Health
 from oddish.errors import Unavailable
 from oddish.stack import client as stack_client
 
-_LOCAL = "this machine"
+LOCAL = "this machine"
 _NO_WORKER = "no_worker"
 
 
@@ -30,17 +33,56 @@ def local_endpoint() -> Endpoint:
             f"The stack at {stack.url} has no key in {stack.layout.token}.",
             fix="Run 'oddish down', then the command again.",
         )
-    return Endpoint(stack.url, key, _LOCAL)
+    return Endpoint(stack.url, key, LOCAL)
 
 
 @contextmanager
 def connect(endpoint: Endpoint, retry: RetryPolicy | None = None) -> Iterator[Client]:
-    """A client of ``endpoint``. When the local stack has no worker, the error carries the end of the worker's log."""
+    """A client of ``endpoint`` that says when it waits for it.
+
+    When the local stack has no worker, the error carries the end of the worker's log.
+    """
+    tell = noticing()
+
+    def waiting(reason: str, seconds: float) -> None:
+        tell(f"{reason} Trying again in {max(1, round(seconds))}s.")
+
     try:
-        with Client(endpoint.url, endpoint.key, retry=retry) as client:
+        with Client(endpoint.url, endpoint.key, retry=retry, waiting=waiting) as client:
             yield client
     except ApiError as error:
-        if endpoint.source == _LOCAL and error.problem_code == _NO_WORKER and (log := stack_client.worker_log()):
+        if endpoint.source == LOCAL and error.problem_code == _NO_WORKER and (log := stack_client.worker_log()):
             detail = f"{error.message}\nThe log of the worker ends with:\n{log}"
             raise ApiError({**error.problem, "detail": detail}, error.http_status) from error
         raise
+
+
+def tell_skew(client: Client, endpoint: Endpoint) -> None:
+    """Say so when the server is of another release. The local stack has been asked already.
+
+    Raises what keeps anybody from answering there, or anybody who speaks JSON.
+    """
+    if endpoint.source == LOCAL:
+        return
+    try:
+        text = skew(client.health())
+    except ApiError:
+        return  # a deployment may keep /health to itself
+    if text:
+        notice(text)
+
+
+def skew(health: Health) -> str | None:
+    """What follows from the versions of the server and of this program, if anything does."""
+    theirs = one_line(health.get("version") or "")
+    if not theirs or _release(theirs) == _release(__version__):
+        return None
+    return (
+        f"The server is oddish {theirs}, this is {__version__}: what only one of them knows is refused or not shown. "
+        f"Install oddish {theirs} here to have the same."
+    )
+
+
+def _release(version: str) -> list[str]:
+    """Releases that differ in less than this understand each other."""
+    return version.split(".")[:2]

@@ -12,6 +12,7 @@ from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
 from oddish.cli.progress import for_output
 from oddish.cli.session import connect, resolve
+from oddish.cli.text import command
 from oddish.cli.views import print_found
 from oddish.cli.watch import RETRY, Snapshot, watch_until_done
 from oddish.client import Client
@@ -75,7 +76,8 @@ def status(
             return
         if watching:
             try:
-                found = _watched(client, found)
+                where = ["-e", experiment] if experiment else [reference or ""]
+                found = _watched(client, found, command("status", *where, "--watch"))
             except KeyboardInterrupt:
                 say("\nNo longer watching; the trials go on.", err=True)
                 ctx.exit(INTERRUPTED)
@@ -87,7 +89,7 @@ def status(
         ctx.exit(1)
 
 
-def _watched(client: Client, found: Found) -> Found:
+def _watched(client: Client, found: Found, come_back: str) -> Found:
     latest = found
 
     def fetch() -> Snapshot:
@@ -95,5 +97,5 @@ def _watched(client: Client, found: Found) -> Found:
         latest = found.again(client)
         return replace(latest.snapshot(), at=client.server_time())
 
-    watch_until_done(fetch, for_output())
+    watch_until_done(fetch, for_output(), come_back)
     return latest

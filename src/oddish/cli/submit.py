@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from oddish.cli.text import command, plural
+from oddish.cli.text import command, plural, quoted
 from oddish.client import Client
 from oddish.client.errors import ApiError
 from oddish.client.types import Priority, Submitted, SweepConfig, SweepRequest
@@ -66,14 +66,16 @@ def submit(
     return [done[task] for task in tasks]
 
 
-def nothing_started(error: OddishError) -> bool:
-    """Whether a submission that ended so has certainly left no trial: the server said no to its first task.
+class Unclear(OddishError):
+    """Trials were asked for, and what came back does not tell whether they exist."""
 
-    Without an answer, or with that of something between here and the server, what was asked for may be done.
-    """
-    return isinstance(error, ApiError) and (
-        error.http_status < 500 or (error.http_status == 503 and "code" in error.problem)
-    )
+    code = "unclear"
+    status = 503
+
+
+def nothing_started(error: OddishError) -> bool:
+    """Whether a submission that ended so has certainly left no trial."""
+    return not isinstance(error, PartlySubmitted | Unclear)
 
 
 def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
@@ -91,7 +93,22 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
         request["max_trial_attempts"] = plan.max_trial_attempts
     if not plan.verified:
         request["harbor"] = {"verifier": {"disable": True}}
-    return client.sweep(request)
+    try:
+        return client.sweep(request)
+    except OddishError as error:
+        if _said_no(error):
+            raise
+        raise Unclear(
+            f"{error.message} It is not known whether trials were started.",
+            fix=f"Run the same command with -E {quoted(plan.experiment)}: what was started is not started twice.",
+        ) from error
+
+
+def _said_no(error: OddishError) -> bool:
+    """Without an answer, or with that of something between here and the server, what was asked for may be done."""
+    return isinstance(error, ApiError) and (
+        error.http_status < 500 or (error.http_status == 503 and "code" in error.problem)
+    )
 
 
 def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> PartlySubmitted:
@@ -99,6 +116,6 @@ def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> Part
     more = f"\n  and {len(refused) - 10} more" if len(refused) > 10 else ""
     return PartlySubmitted(
         f"{plural(accepted, 'task')} submitted to experiment {plan.experiment}, {len(refused)} not:\n{reasons}{more}",
-        fix=f"Run the same command with -E {plan.experiment}: what runs already is not started twice. "
+        fix=f"Run the same command with -E {quoted(plan.experiment)}: what runs already is not started twice. "
         f"To stop it instead: {command('cancel', '--experiment', plan.experiment)}",
     )

@@ -21,6 +21,11 @@ def command(*words: str) -> str:
     return clean(shlex.join(["oddish", *words]))
 
 
+def quoted(word: str) -> str:
+    """A word of such a command line."""
+    return clean(shlex.quote(word))
+
+
 def one_line(value: object, limit: int = 200) -> str:
     """``clean`` text on one line, cut at ``limit`` characters."""
     text = " ".join(clean(value).split())

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from oddish.cli.trials import finished, live_trials, succeeded
 from oddish.client import Client
-from oddish.client.errors import ApiError, Unreachable
+from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import Submitted, Task, Trial
 from oddish.errors import OddishError
@@ -17,6 +17,7 @@ QUICKEST = 0.25
 SLOWEST = 2.0
 LONGEST_PAUSE = 15.0
 GIVE_UP_AFTER = 600.0
+"""Seconds without an answer that end a watch."""
 RETRY = RetryPolicy(attempts=2)
 
 
@@ -44,6 +45,12 @@ class Outage:
 
     reason: str
     pause: float
+    first: bool = False
+    """Of a row of them."""
+
+
+class GaveUp(Unreachable):
+    """The server did not come back for so long that the watch has ended."""
 
 
 class Progress(Protocol):
@@ -91,8 +98,11 @@ def _same_model(one: str | None, other: str) -> bool:
     return one is not None and one.rpartition("/")[2].lower() == other.rpartition("/")[2].lower()
 
 
-def follow(fetch: Callable[[], Snapshot]) -> Iterator[Snapshot | Outage]:
-    """Snapshots until one is complete. Short runs are polled often, long or large ones every few seconds."""
+def follow(fetch: Callable[[], Snapshot], come_back: str | None = None) -> Iterator[Snapshot | Outage]:
+    """Snapshots until one is complete. Short runs are polled often, long or large ones every few seconds.
+
+    Raises ``GaveUp`` with the command ``come_back`` after ``GIVE_UP_AFTER`` seconds without an answer.
+    """
     interval = QUICKEST
     lost_at: float | None = None
     failures = 0
@@ -105,10 +115,10 @@ def follow(fetch: Callable[[], Snapshot]) -> Iterator[Snapshot | Outage]:
                 raise
             lost_at = asked if lost_at is None else lost_at
             if time.monotonic() - lost_at > GIVE_UP_AFTER:
-                raise
+                raise _gave_up(error, come_back) from error
             failures += 1
             pause = min(LONGEST_PAUSE, 2.0 ** (failures - 1))
-            yield Outage(error.message, pause)
+            yield Outage(error.message, pause, first=failures == 1)
             time.sleep(pause)
             continue
         lost_at, failures = None, 0
@@ -122,14 +132,22 @@ def follow(fetch: Callable[[], Snapshot]) -> Iterator[Snapshot | Outage]:
 def _transient(error: OddishError) -> bool:
     if isinstance(error, ApiError):
         return RetryPolicy.worth_repeating(error.http_status)
-    return isinstance(error, Unreachable)
+    return isinstance(error, Unreachable | UnexpectedAnswer)
 
 
-def watch_until_done(fetch: Callable[[], Snapshot], progress: Progress) -> Snapshot:
-    """Show progress until everything has ended and return the end."""
+def _gave_up(error: OddishError, come_back: str | None) -> GaveUp:
+    minutes = f"{GIVE_UP_AFTER / 60:.0f} minutes"
+    return GaveUp(
+        f"No longer watching after {minutes} without an answer; the trials go on. {error.message}",
+        fix=f"When the server is back: {come_back}" if come_back else None,
+    )
+
+
+def watch_until_done(fetch: Callable[[], Snapshot], progress: Progress, come_back: str | None = None) -> Snapshot:
+    """Show progress until everything has ended and return the end. ``come_back`` is the command that resumes it."""
     last = Snapshot([], [])
     try:
-        for event in follow(fetch):
+        for event in follow(fetch, come_back):
             if isinstance(event, Outage):
                 progress.outage(event)
             else:

@@ -225,9 +225,21 @@ def _refusal(response: httpx2.Response) -> ApiError:
             f"{status} {response.reason_phrase}".rstrip()
             + "."
         )
-    if status == 401 and not problem.get("fix"):
-        problem["fix"] = "Check the key in ODDISH_API_KEY."
+    if not problem.get("fix") and (fix := _fix(response)):
+        problem["fix"] = fix
     return ApiError(problem, status)
+
+
+def _fix(response: httpx2.Response) -> str | None:
+    """What to do about an answer that does not say so itself."""
+    if response.status_code == 401:
+        return "Check the key in ODDISH_API_KEY."
+    if (there := response.next_request) is not None:
+        address = there.url.copy_with(raw_path=b"/")
+        return f"It leads to {str(address).rstrip('/')}: give that address, if it is the server's."
+    if "html" in response.headers.get("content-type", ""):
+        return "The answer is a page, not JSON: check the address, and what stands between here and the server."
+    return None
 
 
 def _detail(detail: object) -> str | None:

@@ -90,6 +90,7 @@ class FakeServer:
     """How many trials a submission creates, when the experiment has the others already."""
     tick: Callable[["FakeServer"], None] = lambda server: None
     workers: int = 1
+    version: str = "9.9.9"
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def add_task(
@@ -155,7 +156,7 @@ class FakeServer:
         return 200, {"trial_id": trial_id, "files": page, "cursor": left[0] if left[1:] else None}
 
     def get_health(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
-        return 200, {"status": "healthy", "database": "connected", "timestamp": NOW, "version": "9.9.9"}
+        return 200, {"status": "healthy", "database": "connected", "timestamp": NOW, "version": self.version}
 
     def get_load(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         return 200, {"workers": {"alive": self.workers}}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from oddish import __version__
 from oddish.cli import watch
 
 
@@ -29,7 +30,8 @@ def test_a_task_is_sent_as_the_wire_format_says(server: Any, invoke: Any, make_t
     result = invoke("run", task, "-a", "oracle", "--n-trials", "2", "-E", "calm-fern-1234")
     assert result.exit_code == 0, result.output
     paths = [(method, path) for method, path, _, _ in server.calls]
-    assert paths[:4] == [
+    assert paths[:5] == [
+        ("GET", "/health"),
         ("POST", "/tasks/upload/init"),
         ("PUT", "/blob/greet-00000005"),
         ("POST", "/tasks/upload/complete"),
@@ -261,7 +263,10 @@ def test_a_lost_connection_is_said_and_survived(
     server.refusals["GET", "/tasks"] = (503, {"detail": "The database restarts."})
     result = invoke("run", make_task_dir(), "-a", "oracle")
     assert result.exit_code == 0, result.output
-    assert "The database restarts. Trying again in 1s; the trials go on meanwhile." in result.output
+    assert (
+        "The database restarts. Trying again in 1s; the trials go on meanwhile. "
+        "The watch ends after 10 minutes without an answer.\n"
+    ) in result.output
     assert "The server answers again." in result.output
 
 
@@ -450,9 +455,58 @@ def test_an_unclear_end_of_a_submission_is_not_called_nothing(
 ) -> None:
     monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
     server.refusals["POST", "/tasks/sweep"] = (504, {})
-    result = invoke("run", make_task_dir(), "-a", "nop")
+    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "my experiment")
     assert result.exit_code == 1
     assert "Nothing was started" not in result.output
+    assert "It is not known whether trials were started." in result.output
+    assert "Run the same command with -E 'my experiment': what was started is not started twice." in result.output
+    document = json.loads(invoke("run", make_task_dir(), "-a", "nop", "--json").stdout)
+    assert (document["code"], document["status"]) == ("unclear", 503)
+
+
+def test_a_failed_upload_has_started_nothing(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
+    server.refusals["POST", "/tasks/upload/complete"] = (504, {})
+    result = invoke("run", make_task_dir(), "-a", "nop")
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == "Nothing was started."
+
+
+@pytest.mark.parametrize(("theirs", "told"), [("9.9.9", True), (__version__, False), (f"{__version__}.post1", False)])
+def test_a_server_of_another_release_is_told_of(
+    server: Any, invoke: Any, make_task_dir: Any, theirs: str, told: bool
+) -> None:
+    server.version = theirs
+    notice = (
+        f"The server is oddish {theirs}, this is {__version__}: what only one of them knows is refused or not shown."
+    )
+    result = invoke("run", make_task_dir(), "-a", "nop", "-b")
+    assert result.exit_code == 0
+    assert (notice in result.stderr) is told
+    assert (notice in invoke("status").stdout) is told
+    assert notice not in invoke("run", make_task_dir(), "-a", "nop", "-b", "-q").output
+
+
+@pytest.mark.parametrize("status", [404, 401, 503])
+def test_a_deployment_that_does_not_tell_its_version_is_used(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("oddish.client.retry.RetryPolicy.delay", lambda *_: 0.0)
+    server.refusals["GET", "/health"] = (status, {"detail": "No."})
+    assert invoke("run", make_task_dir(), "-a", "nop", "-b").exit_code == 0
+
+
+@pytest.mark.parametrize("document", [{"status": "UP"}, [], "fine"])
+def test_something_else_at_the_address_is_sent_nothing(
+    server: Any, invoke: Any, make_task_dir: Any, document: object
+) -> None:
+    server.refusals["GET", "/health"] = (200, document)
+    result = invoke("run", make_task_dir(), "-a", "nop")
+    assert result.exit_code == 1
+    assert "Check that the address is that of an oddish server" in result.output
+    assert [path for _, path, _, _ in server.calls] == ["/health"]
 
 
 def test_an_absent_server(invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch) -> None:

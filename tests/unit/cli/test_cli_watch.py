@@ -7,8 +7,8 @@ import pytest
 
 from oddish.cli import watch
 from oddish.cli.progress import PlainProgress, summary
-from oddish.cli.watch import Outage, RunScope, Snapshot, follow
-from oddish.client.errors import ApiError, Unreachable
+from oddish.cli.watch import GaveUp, Outage, RunScope, Snapshot, follow
+from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
 from oddish.client.types import Task, Trial
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -77,17 +77,24 @@ def test_polling_slows_down_and_ends_with_the_last_trial(time: Time) -> None:
     assert time.pauses == sorted(time.pauses)
 
 
-@pytest.mark.parametrize("error", [Unreachable("gone"), ApiError({"detail": "gone"}, 503), ApiError({}, 429)])
+@pytest.mark.parametrize(
+    "error", [Unreachable("gone"), UnexpectedAnswer("a page"), ApiError({"detail": "gone"}, 503), ApiError({}, 429)]
+)
 def test_outages_are_reported_with_growing_pauses(time: Time, error: Exception) -> None:
     events = list(follow(fetching(*[error] * 6, snapshot("success"))))
     outages = [event for event in events if isinstance(event, Outage)]
     assert [outage.pause for outage in outages] == [1, 2, 4, 8, 15, 15]
+    assert [outage.first for outage in outages] == [True, *[False] * 5]
     assert isinstance(events[-1], Snapshot)
 
 
 def test_an_endless_outage_ends_the_watch(time: Time) -> None:
-    with pytest.raises(Unreachable):
-        list(follow(fetching(Unreachable("gone"))))
+    with pytest.raises(GaveUp) as caught:
+        list(follow(fetching(Unreachable("It is gone.")), "oddish status -e x --watch"))
+    assert caught.value.message == (
+        "No longer watching after 10 minutes without an answer; the trials go on. It is gone."
+    )
+    assert caught.value.fix == "When the server is back: oddish status -e x --watch"
     assert watch.GIVE_UP_AFTER < time.now < watch.GIVE_UP_AFTER + 2 * watch.LONGEST_PAUSE
 
 

@@ -1,6 +1,8 @@
 import io
 import ssl
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import httpx2
 import pytest
@@ -62,13 +64,51 @@ def test_reads_survive_passing_trouble(failure: Answer) -> None:
     assert server.pauses[0] < server.pauses[1] * 2
 
 
+def test_a_server_that_has_answered_is_given_half_a_minute_to_come_back() -> None:
+    server = Server(ok(), REFUSED)
+    connection = server.connection(waiting=lambda reason, seconds: told.append((reason, seconds)))
+    told: list[tuple[str, float]] = []
+    connection.call("GET", "/health")
+    with pytest.raises(Unreachable):
+        connection.call("GET", "/health")
+    assert len(server.pauses) == RetryPolicy().reconnects - 1
+    assert 16 <= sum(server.pauses) <= 32
+    assert [seconds for _, seconds in told] == [pause for pause in server.pauses if pause >= 1]
+    assert {reason for reason, _ in told} == {"The server at http://server.test cannot be reached: refused."}
+
+
+def test_a_server_that_never_answered_is_given_up_sooner() -> None:
+    server = Server(REFUSED)
+    with pytest.raises(Unreachable):
+        server.connection().call("GET", "/health")
+    assert len(server.pauses) == RetryPolicy().attempts - 1
+
+
+@pytest.mark.parametrize("failure", [httpx2.ReadTimeout("slow"), httpx2.ReadError("cut"), httpx2.Response(502)])
+def test_a_server_that_fails_while_it_is_there_is_given_up_as_soon(failure: Answer) -> None:
+    server = Server(ok(), failure)
+    connection = server.connection()
+    connection.call("GET", "/health")
+    with pytest.raises((Unreachable, ApiError)):
+        connection.call("GET", "/health")
+    assert len(server.pauses) == RetryPolicy().attempts - 1
+
+
 def test_retry_after_is_honoured() -> None:
     server = Server(httpx2.Response(429, headers={"Retry-After": "3"}), ok())
     server.connection().call("GET", "/health")
     assert server.pauses[0] >= 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 409, 422])
+def test_a_wait_is_told_with_what_the_server_said() -> None:
+    told: list[str] = []
+    problem = {"detail": "The database does not answer in time."}
+    server = Server(httpx2.Response(503, headers={"Retry-After": "2"}, json=problem), ok())
+    server.connection(waiting=lambda reason, _: told.append(reason)).call("GET", "/health")
+    assert told == ["The database does not answer in time."]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 422, 507])
 def test_refusals_are_not_repeated(status: int) -> None:
     server = Server(httpx2.Response(status, json={"detail": "no"}))
     with pytest.raises(ApiError):
@@ -194,3 +234,34 @@ def test_plain_http_loads_no_trust_store(trust_store_loads: list[str]) -> None:
 def test_https_does(trust_store_loads: list[str]) -> None:
     Connection("https://127.0.0.1:1", None).close()
     assert trust_store_loads
+
+
+@pytest.mark.parametrize("hours", [-3, 0, 5])
+def test_the_time_is_that_of_the_server(hours: int) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True)
+    connection = Server(httpx2.Response(200, json={}, headers={"Date": date})).connection()
+    connection.call("GET", "/health")
+    assert abs(connection.server_time() - datetime.now(UTC) - timedelta(hours=hours)) < timedelta(seconds=2)
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Thu, 99 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 99999 00:00:00 GMT"])
+def test_a_date_that_is_none_leaves_the_time_of_this_machine(date: str) -> None:
+    connection = Server(httpx2.Response(200, json={}, headers={"Date": date})).connection()
+    connection.call("GET", "/health")
+    assert abs(connection.server_time() - datetime.now(UTC)) < timedelta(seconds=2)
+
+
+def test_a_redirect_names_where_it_leads() -> None:
+    answer = httpx2.Response(302, headers={"Location": "https://login.example.com/start?next=%2F"})
+    with pytest.raises(ApiError) as caught:
+        Server(answer).connection().call("GET", "/health")
+    assert caught.value.message == "GET /health was answered with 302 Found."
+    assert caught.value.fix == "It leads to https://login.example.com: give that address, if it is the server's."
+
+
+def test_a_page_that_refuses_is_shown_by_its_status() -> None:
+    page = httpx2.Response(403, text="<html><h1>Blocked</h1></html>", headers={"Content-Type": "text/html"})
+    with pytest.raises(ApiError) as caught:
+        Server(page).connection().call("POST", "/tasks/sweep", body={})
+    assert caught.value.message == "POST /tasks/sweep was answered with 403 Forbidden."
+    assert "is a page, not JSON" in str(caught.value.fix)

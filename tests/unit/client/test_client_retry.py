@@ -25,7 +25,20 @@ def test_an_absurd_wait_is_capped() -> None:
     assert RetryPolicy(retry_after_cap=60).delay(1, 86_400) == 60
 
 
-@pytest.mark.parametrize(("status", "expected"), [(200, False), (404, False), (409, False), (429, True), (503, True)])
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (200, False),
+        (404, False),
+        (409, False),
+        (408, True),
+        (429, True),
+        (503, True),
+        (520, True),
+        (501, False),
+        (507, False),
+    ],
+)
 def test_which_answers_are_worth_repeating(status: int, expected: bool) -> None:
     assert RetryPolicy.worth_repeating(status) is expected
 
