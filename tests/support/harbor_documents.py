@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 in_a_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 offsets = st.integers(-720, 840).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=offsets)
+times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=offsets) | st.datetimes(
+    datetime(2026, 1, 1), datetime(2026, 1, 1, 0, 0, 2), timezones=offsets
+)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 names = words.filter(bool)
 tokens = st.none() | st.integers(0, 2**40)
