@@ -57,11 +57,6 @@ def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
     return {"task_id": furnished.names["task_id"], "configs": [{"agent": agent, "n_trials": 9}]}
 
 
-def _secret(furnished: Furnished, server: Server) -> str:
-    """One that every organisation has, by the time it is removed."""
-    return "/secrets/SERVICE_TOKEN"
-
-
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/health"): Call(1),
     ("GET", "/openapi.json"): Call(0),
@@ -79,11 +74,9 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/trials/{trial_id}/logs"): Call(1),
     ("GET", "/trials/{trial_id}/result"): Call(1),
     ("GET", "/experiments/{experiment_id}"): Call(1),
-    ("GET", "/agents"): Call(2),
-    ("GET", "/secrets"): Call(1),
-    ("GET", "/api-keys"): Call(1),
     ("GET", "/agents"): Call(3),
     ("GET", "/secrets"): Call(1),
+    ("GET", "/api-keys"): Call(1),
     ("GET", "/admin/concurrency"): Call(2),
     ("PUT", "/store/{key:path}"): Call(1, url=_upload),
     ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),
@@ -99,9 +92,5 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", "/tasks/cancel"): Call(3, body=lambda there: {"task_ids": [there.names["task_id"]]}),
     ("POST", "/api-keys"): Call(4, body=lambda _: {"name": "new", "scope": "read"}),
     ("DELETE", "/api-keys/{key_id}"): Call(5),
-    ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "kept"}, url=_secret, elsewhere=200),
-    ("DELETE", "/secrets/{name}"): Call(1, url=_secret, elsewhere=200),
-    ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "another value"}, elsewhere=200),
-    ("DELETE", "/secrets/{name}"): Call(2),
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
 }

@@ -7,12 +7,14 @@ import httpx2
 
 from .serving import RESULT, Server, TaskFolder
 
+NAME = "hello"
+"""Of the task and of the secret."""
 FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000}
 
 
 @dataclass(frozen=True)
 class Furnished:
-    """A task with two versions, a finished trial that left files, others that wait, and a spare key."""
+    """A task with two versions, a finished trial that left files, others that wait, a spare key and a secret."""
 
     names: Mapping[str, str]
     """By path parameter, or member of a body."""
@@ -23,8 +25,8 @@ class Furnished:
 
 def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]) -> Furnished:
     server.offer()
-    new_task(instruction="First.").upload(client)
-    done = new_task(instruction="Second.").upload(client)
+    new_task(NAME, instruction="First.").upload(client)
+    done = new_task(NAME, instruction="Second.").upload(client)
     task_id = str(done["task_id"])
     body = {"task_id": task_id, "configs": [{"agent": "nop", "n_trials": 5}], "experiment_id": "mine"}
     submitted = client.post("/tasks/sweep", json=body)
@@ -32,6 +34,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     trial_id = f"{task_id}-0"
     server.leave_files(trial_id, FILES)
     server.key("c0")
+    assert client.put(f"/secrets/{NAME}", json={"value": "a value to keep"}).status_code == 200
     server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", trial_id)
     return Furnished(
         {
@@ -43,6 +46,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "path": RESULT,
             "key": f"trials/{trial_id}/1-claim/{RESULT}",
             "content_hash": str(done["content_hash"]),
+            "name": NAME,
             "agent": "nop",
             "key_id": "key-c0",
         }
