@@ -5,6 +5,7 @@ number per task. ``T`` is the number of tasks, ``n`` a task's valid attempts, ``
 """
 
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +14,7 @@ from statistics import NormalDist
 
 CONFIDENCE = 0.95
 MAX_CONFIDENCE = 0.9999
+RESAMPLES = 10_000
 _NEWTON_STEPS = 200
 _NEWTON_PRECISION = 1e-14
 
@@ -113,6 +115,34 @@ def mean_of_tasks(rewards: Iterable[Sequence[float]], *, confidence: float = CON
     return _estimate([mean for mean in means if mean is not None], means.count(None), confidence)
 
 
+def bootstrap_interval(
+    rewards: Iterable[Sequence[float]],
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval | None:
+    """The percentile bootstrap interval of ``mean_of_tasks``: tasks are drawn with replacement, ``resamples`` times.
+
+    For fractional rewards of few tasks, whose mean is far from normally distributed; it stays within the smallest and
+    the largest task's mean. The same rewards and ``seed`` give the same interval, whatever the order of the tasks. None
+    for fewer than two tasks with rewards or sums beyond the range of a float. Raises ``ValueError`` for a reward that
+    is not finite, a wrong confidence or fewer than one resample.
+    """
+    _normal_quantile(confidence)
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples} is below 1")
+    means = sorted(_mean(_exact(values)) for values in rewards if values)
+    numbers = [float(mean) for mean in means]
+    count = len(numbers)
+    if count < 2 or not math.isfinite(count * max(map(abs, numbers))):
+        return None
+    draw = random.Random(seed)  # noqa: S311  reproducible on purpose
+    drawn = sorted(math.fsum(draw.choices(numbers, k=count)) / count for _ in range(resamples))
+    low, high = (_percentile(drawn, (1 + side * confidence) / 2) for side in (-1, 1))
+    return Interval(*(min(max(end, numbers[0]), numbers[-1]) for end in (low, high)))
+
+
 def clustered_error(clusters: Iterable[Sequence[float]]) -> float | None:
     """The standard error of the mean of all values, which are independent between clusters only.
 
@@ -200,6 +230,14 @@ def _normal_quantile(confidence: float) -> float:
     if not 0 < confidence <= MAX_CONFIDENCE:
         raise ValueError(f"confidence={confidence} is not above 0 and at most {MAX_CONFIDENCE}")
     return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    """Between the two nearest values, in proportion."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def _can_draw(attempts: Attempts, k: int) -> bool:

@@ -11,6 +11,7 @@ from oddish.stats import (
     Attempts,
     Estimate,
     Interval,
+    bootstrap_interval,
     clustered_error,
     mean_of_tasks,
     mean_pass_at_k,
@@ -115,6 +116,26 @@ def test_the_interval_lies_around_the_mean(tasks: list[list[float]]) -> None:
         assert wide.interval.low <= narrow.interval.low <= estimate.mean <= narrow.interval.high <= wide.interval.high
 
 
+@given(st.lists(any_rewards, max_size=6), st.floats(0.01, 0.999))
+def test_the_bootstrap_stays_within_the_tasks_in_any_order(tasks: list[list[float]], confidence: float) -> None:
+    interval = bootstrap_interval(tasks, confidence=confidence, resamples=50)
+    assert interval == bootstrap_interval(tasks[::-1], confidence=confidence, resamples=50)
+    means = [mean_of_tasks([values]).mean for values in tasks if values]
+    if interval is None:
+        assert len(means) < 2 or math.isinf(len(means) * max(map(abs, means)))
+    else:
+        assert min(means) <= interval.low <= interval.high <= max(means)
+
+
+def test_the_bootstrap_of_two_tasks_draws_both_or_either() -> None:
+    assert bootstrap_interval([[0.2], [0.6, 1.0]]) == Interval(0.2, 0.8)
+    assert bootstrap_interval([[0.2], [0.8]], confidence=0.4) == Interval(0.5, 0.5)
+    assert bootstrap_interval([[0.1], [0.1], [0.1]]) == Interval(0.1, 0.1)
+    assert bootstrap_interval([]) is bootstrap_interval([[0.5], []]) is None
+    with pytest.raises(ValueError, match="resamples=0 is below 1"):
+        bootstrap_interval([[0], [1]], resamples=0)
+
+
 @given(st.permutations([[0.1, 0.7], [1 / 3], [0.2, 0.2, 0.9], [1e9]]))
 def test_the_order_of_tasks_changes_nothing(tasks: list[list[float]]) -> None:
     assert mean_of_tasks(tasks) == mean_of_tasks([[0.1, 0.7], [1 / 3], [0.2, 0.2, 0.9], [1e9]])
@@ -149,6 +170,7 @@ def test_what_is_not_finite_is_refused(value: float) -> None:
     for refused in (
         lambda: mean_of_tasks([[0], [value]]),
         lambda: clustered_error([[0], [value]]),
+        lambda: bootstrap_interval([[0], [value]]),
         lambda: paired_difference({"a": [0]}, {"a": [value]}),
     ):
         with pytest.raises(ValueError, match="is not finite"):
@@ -159,6 +181,7 @@ def test_what_is_not_finite_is_refused(value: float) -> None:
 def test_a_wrong_confidence_is_refused(confidence: float) -> None:
     for refused in (
         lambda: mean_of_tasks([], confidence=confidence),
+        lambda: bootstrap_interval([], confidence=confidence),
         lambda: mean_pass_at_k([], 1, confidence=confidence),
         lambda: wilson(Attempts(0, 0), confidence=confidence),
         lambda: paired_difference({}, {}, confidence=confidence),
