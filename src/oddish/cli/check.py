@@ -10,10 +10,9 @@ from oddish.cli.group import Command
 from oddish.cli.judgement import NOP, ORACLE, Runs, judge
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_error, print_json, say
-from oddish.cli.probing import Probe, Probed, Request, run_probes
+from oddish.cli.probing import Probe, Probed, Request, blames_task, run_probes
 from oddish.cli.session import resolve
 from oddish.cli.text import command, joined, one_line, plural
-from oddish.client.errors import ApiError
 from oddish.client.types import Trial
 from oddish.errors import OddishError
 from oddish.names import experiment_name
@@ -73,8 +72,13 @@ def check(
     First its files are looked at. Then its own solution is run (the agent oracle), which should earn 1, and nothing is
     done (nop), which should not; repeated trials should earn the same.
 
-    The exit code is 0 when every task is sound, 1 when one is not, 2 when the command line could not be understood, and
-    3 when it could not be found out.
+    \b
+    Exit codes:
+      0    every task is sound; warnings are allowed
+      1    a task is not sound: a check failed
+      2    the command line cannot be understood, or names no task
+      3    nothing failed, and something could not be found out
+      130  interrupted; trials that were started go on
     """
     directories = _directories(tasks)
     experiment = f"check-{experiment_name()}"
@@ -140,7 +144,7 @@ def _without_trials(error: OddishError | None) -> Check:
     """The server may blame the task; all else says nothing about it."""
     if error is None:
         return unchecked(TRIALS, "No trial was started.")
-    make = failed if isinstance(error, ApiError) and error.problem_code == "invalid_task" else unchecked
+    make = failed if blames_task(error) else unchecked
     return make(TRIALS, error.message, error.fix)
 
 

@@ -39,8 +39,13 @@ def doctor(ctx: click.Context, api: str | None, as_json: bool) -> None:
     """Look at this machine and say what can run here, what cannot, and what would change that.
 
     Each line is ok, a warning (some things do not work, or may go wrong) or a problem (no trial can run). The last line
-    is the verdict; the exit code is 0 when trials can run, warnings or not, and 1 when they cannot. Nothing is started
-    or changed.
+    is the verdict. Nothing is started or changed.
+
+    \b
+    Exit codes:
+      0  trials can run; warnings are allowed
+      1  no trial can run
+      2  the command line cannot be understood
     """
     report = _report(os.environ | ({"ODDISH_API_URL": api} if api else {}))
     if as_json:

@@ -13,6 +13,7 @@ from oddish.cli.trials import live_trials
 from oddish.cli.watch import RETRY, Snapshot, watch_until_done
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
+from oddish.client.errors import ApiError
 from oddish.client.types import Submitted, SweepConfig, SweepRequest, Trial
 from oddish.errors import OddishError
 
@@ -92,6 +93,11 @@ def run_probes(
     return probed
 
 
+def blames_task(error: OddishError) -> bool:
+    """Whether a server has refused a task for what it is."""
+    return isinstance(error, ApiError) and error.problem_code == "invalid_task"
+
+
 def _submit(client: Client, probes: Sequence[Probe], request: Request, probed: Probed) -> None:
     def send(probe: Probe) -> None:
         try:
@@ -102,6 +108,10 @@ def _submit(client: Client, probes: Sequence[Probe], request: Request, probed: P
             probed.refused[probe.directory] = error
 
     send(probes[0])
+    refusal = probed.refused.get(probes[0].directory)
+    if refusal is not None and not blames_task(refusal):
+        probed.failure = refusal  # it would be the same for the others
+        return
     pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="submit")
     try:
         list(pool.map(send, probes[1:]))

@@ -173,3 +173,12 @@ def test_a_task_that_is_named_twice_is_checked_once(
 ) -> None:
     document = json.loads(invoke("check", make_sound_task(), tmp_path, "--skip-trials", "--json").output)
     assert [task["name"] for task in document["tasks"]] == ["greet"]
+
+
+def test_a_refusal_of_the_first_task_that_would_hold_for_all_ends_the_sending(
+    server: FakeServer, invoke: Invoke, make_sound_task: Callable[..., Path]
+) -> None:
+    server.refusals["POST", "/tasks/sweep"] = (400, {"detail": "No such place.", "code": "unknown_environment"})
+    document = json.loads(invoke("check", *map(make_sound_task, ("one", "two", "three")), "--json").output)
+    assert len(server.bodies("POST", "/tasks/sweep")) == 1
+    assert [results(document, index)["trials"] for index in range(3)] == ["unchecked"] * 3
