@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from oddish.schemas.base import RequestBody, ResponseBody
-
-MAX_VALUE = 100_000
+from oddish.schemas.submission import MAX_VALUE
 
 
 class SecretRequest(RequestBody):

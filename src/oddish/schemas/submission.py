@@ -12,6 +12,8 @@ from oddish.tasks.characters import variable_flaw
 type Priority = Literal["low", "high"]
 
 MAX_TRIALS = 10_000
+MAX_VALUE = 100_000
+"""Characters of a variable."""
 
 UNSUPPORTED = (
     "run_analysis",
@@ -34,7 +36,7 @@ class AgentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    env: dict[Name, Annotated[str, Field(max_length=100_000)]] = Field(default_factory=dict)
+    env: dict[Name, Annotated[str, Field(max_length=MAX_VALUE)]] = Field(default_factory=dict)
     kwargs: dict[Name, Any] = Field(default_factory=dict)
     override_setup_timeout_sec: Annotated[float, Field(gt=0)] | None = None
     override_timeout_sec: Annotated[float, Field(gt=0)] | None = None
@@ -44,10 +46,7 @@ class AgentConfig(BaseModel):
     @field_validator("env", mode="before")
     @classmethod
     def _refuse_variables(cls, env: Any) -> Any:
-        for name, value in env.items() if isinstance(env, dict) else ():
-            if reason := variable_flaw(name, value if isinstance(value, str) else ""):
-                raise ValueError(f"{reason}.")
-        return env
+        return _variables(env)
 
     def overrides(self) -> dict[str, Any]:
         return self.model_dump(exclude={"env", "kwargs"}, exclude_none=True)
@@ -79,10 +78,21 @@ class SweepSubmission(RequestBody):
     user: Name | None = None
     content_hash: Annotated[str, Field(max_length=128)] | None = None
     harbor: dict[str, Any] = Field(default_factory=dict)
+    credentials: dict[Name, Annotated[str, Field(max_length=MAX_VALUE)]] = Field(
+        default_factory=dict,
+        max_length=200,
+        description="Variables for the trials whose agent or task names them, encrypted and never shown again. They do "
+        "not tell trials apart.",
+    )
     tags: dict[Name, Annotated[str, Field(max_length=255)]] = Field(default_factory=dict)
     link: Text | None = None
     github_username: Name | None = None
     github_meta: dict[str, Any] | None = None
+
+    @field_validator("credentials", mode="before")
+    @classmethod
+    def _refuse_variables(cls, credentials: Any) -> Any:
+        return _variables(credentials)
 
     @model_validator(mode="before")
     @classmethod
@@ -162,6 +172,13 @@ class CancelResponse(ResponseBody):
     tasks_cancelled: int
     trials_cancelled: int
     modal_calls_cancelled: int = 0
+
+
+def _variables(given: Any) -> Any:
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if reason := variable_flaw(name, value if isinstance(value, str) else ""):
+            raise ValueError(f"{reason}.")
+    return given
 
 
 def _without_timeout(values: Any) -> Any:

@@ -45,9 +45,18 @@ async def list_agents(
 
 
 async def credentials_table(connection: AsyncConnection, *, pool: str) -> Table | None:
-    """What the pool's engine says of the credentials of its agents."""
-    table: Table | None = await connection.scalar(select(publications.c.credentials).where(publications.c.pool == pool))
+    """What the pool's engine says of the credentials of all its agents."""
+    of_pool = select(publications.c.credentials).where(publications.c.pool == pool)
+    table: Table | None = await connection.scalar(of_pool)
     return table
+
+
+async def credentials_of_agent(connection: AsyncConnection, agent: str, *, pool: str) -> Table | None:
+    """The part of the table that concerns ``agent``."""
+    said = publications.c.credentials
+    of_pool = select(said["providers"], said["agents"][agent]).where(publications.c.pool == pool)
+    row = (await connection.execute(of_pool)).one_or_none()
+    return None if row is None or row[1] is None else Table(providers=row[0], agents={agent: row[1]})
 
 
 async def offered_names(connection: AsyncConnection, org_id: str, *, pool: str | None = None) -> frozenset[str]:

@@ -4,7 +4,6 @@ One transaction creates everything or nothing. Locks, in this order: the experim
 that are replaced, then what ``enqueue`` takes. Two submissions to one task take turns at the task row.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +22,11 @@ from oddish.experiments.registry import Experiment, get_or_create
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
-from oddish.queue.keys import Limits
+from oddish.queue.keys import BASELINE_AGENTS, Limits
+from oddish.trials.agents import credentials_of_agent, offered_names
 from oddish.trials.catalogue import load_catalogue
+from oddish.trials.confidential import Confidential
+from oddish.trials.credentials import refuse_unusable
 from oddish.trials.live import is_live
 from oddish.trials.passthrough import VARIANT
 from oddish.trials.planning import Addition, Live, Wanted, plan
@@ -76,6 +78,8 @@ class Submission:
     content_hash: str | None = None
     """Chooses the version with that content; the current one otherwise."""
     harbor: Mapping[str, object] = field(default_factory=dict)
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables for the trials whose agent or task names them."""
     user_name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     link: str | None = None
@@ -108,6 +112,7 @@ class Prepared:
 
 async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
+    refuse_unusable(submission.credentials)
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
     harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:
@@ -174,6 +179,8 @@ class _Creation:
             entry.check_task(self.version.definition)
         memory = [entry.memory_mb(self.version.definition) for entry in self.units]
         used = sorted({addition.wanted for addition in additions})
+        for index in used:
+            await self._check_credentials(connection, self.units[index])
         secret_ids = {index: await self._keep_secrets(connection, keyring, self.units[index]) for index in used}
         first = self.task.next_trial_index
         new_ids = [ids.trial_id(self.task.id, first + offset) for offset in range(len(additions))]
@@ -249,15 +256,25 @@ class _Creation:
             memory_mb=memory_mb,
         )
 
+    async def _check_credentials(self, connection: AsyncConnection, entry: Unit) -> None:
+        """Raises ``MissingCredential`` for what the agent or the task names and nobody offers."""
+        pool, agent = entry.offer.pool, entry.agent
+        table = None if agent in BASELINE_AGENTS else await credentials_of_agent(connection, agent, pool=pool)
+        named = entry.names(self.version.definition, table)
+        if named.names:
+            offered = await offered_names(connection, self.principal.org_id, pool=pool)
+            named.check({*offered, *self.submission.credentials})
+
     async def _keep_secrets(self, connection: AsyncConnection, keyring: Keyring, entry: Unit) -> str | None:
-        if not entry.hidden:
+        kept = Confidential(env=entry.hidden, credentials=self.submission.credentials)
+        if not kept:
             return None
         secret_id = ids.row_id("sec")
         await connection.execute(
             insert(secrets).values(
                 id=secret_id,
                 org_id=self.principal.org_id,
-                ciphertext=keyring.encrypt(json.dumps(dict(entry.hidden)).encode()),
+                ciphertext=keyring.encrypt(kept.plaintext()),
                 expires_at=datetime.now(UTC) + self.policy.secret_retention,
             )
         )

@@ -10,10 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from oddish.credentials import Table
 from oddish.errors import InvalidInput
 from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_key
 from oddish.trials.catalogue import Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
+from oddish.trials.credentials import TrialNames, names_of
 from oddish.trials.passthrough import check_harbor, check_kwargs
 from oddish.variants.reference import Reference
 
@@ -72,6 +74,19 @@ class Unit:
                 f"The task asks for {gpus} GPU(s), which the environment 'local' does not give.",
                 fix="Choose an environment that has them with --env.",
             )
+
+    def names(self, definition: Mapping[str, object], table: Table | None) -> TrialNames:
+        """The variables that its trials take from the outside."""
+        shown = self.agent_config["env"]
+        assert isinstance(shown, Mapping)  # noqa: S101
+        return names_of(
+            agent=self.agent,
+            model=self.model,
+            agent_config={**self.agent_config, "env": {**shown, **self.hidden}},
+            harbor=self.harbor,
+            definition=definition,
+            table=table,
+        )
 
     def memory_mb(self, definition: Mapping[str, object]) -> int:
         """What a trial reserves on its worker. Raises ``TooLittleMemory`` when no worker has it."""

@@ -1,6 +1,6 @@
 import pytest
 
-from oddish.trials.confidential import PlainSecret, refuse_plain_secrets, split_env
+from oddish.trials.confidential import Confidential, PlainSecret, refuse_plain_secrets, split_env
 
 
 def test_secret_named_variables_lose_their_values() -> None:
@@ -37,3 +37,12 @@ def test_credentials_elsewhere_are_refused_without_showing_them(value: object) -
 )
 def test_other_arguments_pass(value: object) -> None:
     refuse_plain_secrets("kwargs", value)
+
+
+def test_what_is_stored_is_read_again_in_its_present_and_its_first_form() -> None:
+    kept = Confidential(env={"SERVICE_TOKEN": "a"}, credentials={"OPENAI_API_KEY": "b"})
+    assert Confidential.from_plaintext(kept.plaintext()) == kept
+    assert Confidential.from_plaintext(b'{"SERVICE_TOKEN": "a"}') == Confidential(env={"SERVICE_TOKEN": "a"})
+    assert Confidential.from_plaintext(b'{"env": "a"}') == Confidential(env={"env": "a"})
+    assert "SERVICE" not in repr(kept)
+    assert not Confidential()

@@ -138,6 +138,7 @@ def _submission(body: SweepSubmission) -> Submission:
         max_attempts=body.max_trial_attempts,
         content_hash=body.content_hash,
         harbor=body.harbor,
+        credentials=body.credentials,
         user_name=body.user,
         tags=body.tags,
         link=body.link,
