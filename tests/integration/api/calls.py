@@ -92,5 +92,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", "/tasks/cancel"): Call(3, body=lambda there: {"task_ids": [there.names["task_id"]]}),
     ("POST", "/api-keys"): Call(4, body=lambda _: {"name": "new", "scope": "read"}),
     ("DELETE", "/api-keys/{key_id}"): Call(5),
+    ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "another value"}, elsewhere=200),
+    ("DELETE", "/secrets/{name}"): Call(1, elsewhere=200),
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
 }
