@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harbor.environments.factory import EnvironmentFactory
 from harbor.models.trial.config import TrialConfig
 from pydantic import ValidationError
 
+from oddish.engine.environments import registry
 from oddish.engine.protocol import Run
 from oddish.errors import InvalidInput
 from oddish.variables import can_be_handed_over
@@ -71,7 +71,7 @@ SECTION_MEMBERS: Mapping[str, frozenset[str]] = {
     ),
 }
 MCP_SERVERS = "mcp_servers"
-HANDLED_ELSEWHERE = frozenset({"retry", "source", "ref"})
+HANDLED_ELSEWHERE = frozenset({"retry", "source", "ref", "sha"})
 """Members of a harbor block about the queue and the engine's version, not about one attempt."""
 
 
@@ -121,7 +121,9 @@ def environment_document(run: Run, overrides: dict[str, Any]) -> dict[str, Any]:
         return {**overrides, "import_path": LOCAL_ENVIRONMENT, "kwargs": kwargs}
     if ":" in name:
         return {**overrides, "import_path": name, "kwargs": kwargs}
-    if name not in EnvironmentFactory.registered_names():
+    if name == "docker" and "owner" in run and registry.docker_is_ours():
+        kwargs["owner"] = run["owner"]
+    if name not in registry.names():
         raise InvalidInput(
             f"The environment {name!r} is not known to this engine.", fix="See `oddish doctor` for names."
         )
