@@ -33,6 +33,8 @@ class Deployment:
     store: ArtifactStore
     keyring: Keyring
     engine_name: str
+    environment: str = "local"
+    """Of trials that name none."""
 
     async def prepare(self) -> None:
         async with self.database.begin() as connection:
@@ -81,13 +83,14 @@ class Deployment:
         *,
         index: int = 0,
         agent: str = "oracle",
-        environment: str = "local",
+        environment: str | None = None,
         max_attempts: int = 3,
         harbor: dict[str, object] | None = None,
         secret_env: dict[str, str] | None = None,
     ) -> str:
         """Queue one trial; its id."""
         key = queue_key(agent, None)
+        environment = environment or self.environment
         await prepare_lanes(self.database, [Lane(key.key, USER, key.provider, ORG)], LIMITS)
         trial_id = ids.trial_id(task_id, index)
         async with self.database.begin() as connection:

@@ -1,0 +1,146 @@
+"""What a task's container may use and see, and what of a trial lives on in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.deployments import Deployment, RunningWorker
+from support.engine_state import command_line, containers, docker, inspect, runs, until
+
+pytestmark = pytest.mark.anyio
+
+TICKING = "while true; do date +%N > /app/tick; sleep 0.05; done"
+STILL = "before=$(cat /app/tick); sleep 1; after=$(cat /app/tick)\n"
+
+
+async def result(deployment: Deployment, task: Path, **trial: object) -> dict:
+    trial_id = await deployment.submit(await deployment.task(task), max_attempts=1, **trial)  # type: ignore[arg-type]
+    async with RunningWorker(deployment.settings):
+        [finished] = await deployment.finished(trial_id)
+    return finished
+
+
+async def test_a_container_has_the_limits_of_its_task_and_the_labels_of_its_attempt(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task("bounded", solve="sleep 300", config="[environment]\ncpus = 1\nmemory_mb = 256")
+    trial_id = await deployment.submit(await deployment.task(task))
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        [attempt] = await deployment.attempts(trial_id)
+        label = f"{trial_id}.1-{str(attempt['claim_id']).replace('-', '')[:8]}"
+        [container] = containers(attempt=label)
+        limits = inspect(container, "{{.HostConfig.NanoCpus}} {{.HostConfig.Memory}}")
+        project = inspect(container, '{{index .Config.Labels "com.docker.compose.project"}}')
+        await deployment.cancel(trial_id)
+        await deployment.finished(trial_id)
+    assert limits == f"{10**9} {256 * 2**20}"
+    assert trial_id in project
+
+
+async def test_what_an_agent_leaves_running_on_purpose_is_there_for_the_verifier(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task(
+        "serving",
+        solve=f"nohup bash -c '{TICKING}' >/dev/null 2>&1 &\nsleep 0.5",
+        test=f"{STILL}[ $before != $after ] && echo 1 > /logs/verifier/reward.txt",
+    )
+    trial = await result(deployment, task)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
+
+
+async def test_an_agent_out_of_time_does_nothing_more_while_it_is_verified(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task(
+        "overtime",
+        solve=f"( sleep 300.5 & ) ; ( {TICKING} )",
+        test=f"{STILL}[ $before = $after ] && grep -qa 300[.]5 /proc/*/cmdline && echo 1 > /logs/verifier/reward.txt",
+        config="[agent]\ntimeout_sec = 3",
+    )
+    trial = await result(deployment, task)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
+
+
+async def test_secrets_are_in_no_command_line(deployment: Deployment, make_task: Callable[..., Path]) -> None:
+    secret = "correct-horse-battery-staple"
+    task = make_task("quiet", solve="[ ${#SERVICE_TOKEN} = 28 ] && exec sleep 300.75")
+    trial_id = await deployment.submit(await deployment.task(task), secret_env={"SERVICE_TOKEN": secret})
+    async with RunningWorker(deployment.settings):
+        await until(lambda: runs("sleep", "300.75"), 60)
+        shown = " ".join(argument for process in psutil.process_iter() for argument in command_line(process))
+        await deployment.cancel(trial_id)
+        await deployment.finished(trial_id)
+    assert "300.75" in shown
+    assert secret not in shown
+
+
+async def test_a_task_without_a_network_reaches_nothing_and_is_verified(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task(
+        "alone",
+        test="[ $(ls /sys/class/net) = lo ] && echo 1 > /logs/verifier/reward.txt",
+        config='[environment]\nnetwork_mode = "no-network"',
+    )
+    trial = await result(deployment, task)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
+
+
+async def test_the_containers_of_two_trials_do_not_reach_each_other(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    serving = make_task("listening", solve="python3 -m http.server 8000")
+    task_id = await deployment.task(serving)
+    trials = [await deployment.submit(task_id, index=index) for index in range(2)]
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", *trials)
+        first, second = containers()
+        address = inspect(first, "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
+        fetch = "curl --silent --max-time 3 --retry 20 --retry-connrefused --output /dev/null"
+        docker("exec", first, *fetch.split(), f"http://{address}:8000/")
+        with pytest.raises(AssertionError):
+            docker("exec", second, "curl", "--silent", "--max-time", "3", f"http://{address}:8000/")
+        await deployment.cancel(*trials)
+        await deployment.finished(*trials)
+
+
+@pytest.mark.parametrize(
+    ("name", "dockerfile", "said"),
+    [
+        (
+            "ending",
+            'FROM ubuntu:24.04\nENTRYPOINT ["sh", "-c", "echo no configuration; exit 3"]\n',
+            "ended with code 3",
+        ),
+        ("shell-less", "FROM ubuntu:24.04\nRUN mv /bin/bash /bin/hidden\n", "No command can start"),
+        ("nowhere", 'FROM ubuntu:24.04\nENTRYPOINT ["/no/such/program"]\n', "cannot be started"),
+    ],
+)
+async def test_an_image_that_cannot_be_used_is_a_failed_build(
+    deployment: Deployment, make_task: Callable[..., Path], name: str, dockerfile: str, said: str
+) -> None:
+    trial = await result(deployment, make_task(name, dockerfile=dockerfile))
+    assert trial["status"] == "failed"
+    assert said in trial["error_message"]
+
+
+async def test_a_trial_starts_when_its_image_says_that_it_is_healthy(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    dockerfile = (
+        "FROM ubuntu:24.04\nCOPY --chmod=755 entry /entry\n"
+        'HEALTHCHECK --interval=500ms CMD test -f /ready\nENTRYPOINT ["/entry"]\n'
+    )
+    task = make_task(
+        "healthy",
+        dockerfile=dockerfile,
+        solve="test -f /ready && touch /seen",
+        test="[ -f /seen ] && echo 1 > /logs/verifier/reward.txt",
+        files={"environment/entry": '#!/bin/sh\nsleep 1; touch /ready; exec "$@"\n'},
+    )
+    trial = await result(deployment, task)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]

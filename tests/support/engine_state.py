@@ -1,0 +1,75 @@
+"""What is on the Docker engine, and which of its programs run on this machine."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+
+PROGRAMS = frozenset({"docker", "docker-compose", "docker-buildx", "containerd-shim", "runc"})
+OWN_NETWORK = "oddish"
+
+
+def docker(*arguments: str) -> str:
+    """The output of a docker command that must succeed."""
+    answer = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+@dataclass(frozen=True)
+class EngineState:
+    """Names and ids. Images are not part of it: those of tasks are kept for the next trial."""
+
+    containers: frozenset[str]
+    networks: frozenset[str]
+    volumes: frozenset[str]
+    processes: frozenset[int]
+
+    @classmethod
+    def now(cls) -> "EngineState":
+        return cls(
+            containers=frozenset(docker("ps", "--all", "--quiet", "--no-trunc").split()),
+            networks=frozenset(docker("network", "ls", "--format", "{{.Name}}").split()) - {OWN_NETWORK},
+            volumes=frozenset(docker("volume", "ls", "--quiet").split()),
+            processes=frozenset(process.pid for process in psutil.process_iter() if _name(process) in PROGRAMS),
+        )
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
+def containers(**labels: str) -> list[str]:
+    """Ids of running containers with these labels; ``attempt`` stands for ``oddish.attempt``."""
+    filters = [f"--filter=label=oddish.{name}={value}" for name, value in labels.items()]
+    return docker("ps", "--quiet", "--no-trunc", *(filters or ["--filter=label=oddish.attempt"])).split()
+
+
+def inspect(name: str, template: str) -> str:
+    return docker("inspect", "--format", template, name).strip()
+
+
+def runs(*command: str) -> bool:
+    """Whether a process of this machine or of its containers has exactly this command line."""
+    return any(command_line(process) == list(command) for process in psutil.process_iter())
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """Its arguments; none when it is gone."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+async def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.1)
