@@ -9,6 +9,7 @@ from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TrialConf
 
 from oddish.engine.config import (
     LOCAL_ENVIRONMENT,
+    HANDLED_ELSEWHERE,
     MCP_SERVERS,
     SECTION_MEMBERS,
     TRIAL_MEMBERS,
@@ -156,6 +157,6 @@ def test_credentials_are_accepted() -> None:
 
 
 def test_whatever_a_submission_may_pass_on_is_accepted() -> None:
-    assert TRIAL_MEMBERS | {MCP_SERVERS} >= passthrough.TRIAL | passthrough.LOCAL_TRIAL
+    assert TRIAL_MEMBERS | {MCP_SERVERS} | HANDLED_ELSEWHERE >= passthrough.TRIAL | passthrough.LOCAL_TRIAL
     for name, members in passthrough.SECTIONS.items():
         assert members | passthrough.LOCAL_SECTIONS[name] <= SECTION_MEMBERS[name]
