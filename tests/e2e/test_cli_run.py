@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from oddish.stack.layout import Layout
+from oddish.stack.process import Process
+from oddish.stack.state import read_state
+
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 ROW = re.compile(r"^\| \[(?P<task>[a-z-]+)\].*\| (?P<oracle>[0-9.]+) \| (?P<nop>[0-9.]+) \|$", re.MULTILINE)
 
@@ -40,6 +44,12 @@ class Cli:
 
     def json(self, *arguments: str | Path, exit_code: int = 0) -> Any:
         return json.loads(self(*arguments, "--json", exit_code=exit_code))
+
+    def server(self) -> Process:
+        """The process that answers now."""
+        state = read_state(Layout(Path(self.environ["ODDISH_HOME"])))
+        assert state is not None
+        return state.services["api"]
 
     def trials(self, experiment: str) -> list[dict[str, Any]]:
         tasks = self.json("status", "-e", experiment)
@@ -128,6 +138,21 @@ def test_ctrl_c_detaches_and_cancel_stops(oddish: Cli, slow_task: Path) -> None:
     )
     assert cancelled["harbor_stage"] == "cancelled"
     assert "ancelled" in oddish("status", trial["task_id"])
+
+
+def test_a_killed_server_does_not_end_a_watch(oddish: Cli, make_task: Callable[..., Path]) -> None:
+    task = make_task("patient", solve="sleep 4")
+    watching = oddish.start("run", task, "-a", "oracle", "-E", "patient")
+    eventually(
+        lambda: oddish.trials("patient") if "patient" in oddish("status") else [],
+        lambda trials: any(trial["harbor_stage"] == "agent_running" for trial in trials),
+    )
+    first = oddish.server()
+    first.send(signal.SIGKILL)
+    output, errors = watching.communicate(timeout=120)
+    assert watching.returncode == 0, f"{output}\n{errors}"
+    assert re.search(r"^patient +oracle +– +1 +1 +1 +1/1 ", output, re.MULTILINE)
+    assert oddish.server() != first
 
 
 @pytest.mark.parametrize("by", ["task", "experiment"])

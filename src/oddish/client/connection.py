@@ -21,10 +21,11 @@ from oddish.tasks.characters import refuse_unstorable
 type Params = Mapping[str, str | int | bool]
 
 DEFAULT_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
-UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0, read=300.0)
 """Of each piece that is sent and of the answer after the last one, not of the whole."""
 EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
 """Of a call for which the server reads a whole archive."""
+IN_PROGRESS = "idempotency_key_in_progress"
 CLOCK_TOLERANCE = timedelta(seconds=2)
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
@@ -144,8 +145,7 @@ class Connection:
                 reason = trouble.message
             else:
                 self._meet(response)
-                worth_repeating = may_repeat and RetryPolicy.worth_repeating(response.status_code)
-                if not worth_repeating or attempt >= self._retry.attempts:
+                if not (may_repeat and _worth_repeating(response)) or attempt >= self._retry.attempts:
                     return response, attempt
                 asked_to_wait = retry_after(response.headers)
                 reason = _refusal(response).message
@@ -228,6 +228,13 @@ def _refusal(response: httpx2.Response) -> ApiError:
     if not problem.get("fix") and (fix := _fix(response)):
         problem["fix"] = fix
     return ApiError(problem, status)
+
+
+def _worth_repeating(response: httpx2.Response) -> bool:
+    """Also what is refused because an earlier attempt, whose connection was lost, is still under way."""
+    if response.status_code == 409:
+        return _refusal(response).problem_code == IN_PROGRESS
+    return RetryPolicy.worth_repeating(response.status_code)
 
 
 def _fix(response: httpx2.Response) -> str | None:

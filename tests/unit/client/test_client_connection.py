@@ -130,6 +130,13 @@ def test_a_write_with_a_key_is_repeated_under_the_same_key() -> None:
     assert server.bodies == [b'{"a":1}'] * 3
 
 
+def test_a_repetition_that_meets_its_first_attempt_waits_for_it() -> None:
+    busy = httpx2.Response(409, json={"detail": "Under way.", "code": "idempotency_key_in_progress"})
+    server = Server(httpx2.ReadError("cut"), busy, ok("stored"))
+    assert server.connection().call("POST", "/things", body={}, idempotency_key="once") == "stored"
+    assert len(server.pauses) == 2
+
+
 def test_an_absent_server_is_named_with_the_reason_and_the_fix() -> None:
     with pytest.raises(Unreachable) as caught:
         Server(REFUSED).connection(retry=RetryPolicy(attempts=2)).call("GET", "/health")
