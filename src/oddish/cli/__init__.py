@@ -17,6 +17,7 @@ from oddish.cli.group import LazyGroup
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
+        "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),
         "admin": ("oddish.cli.admin", "Manage a deployment: API keys."),
         "up": ("oddish.cli.stack", "Start oddish on this machine."),
         "down": ("oddish.cli.stack", "Stop oddish on this machine."),

@@ -1,10 +1,12 @@
 """``oddish run``: from a task directory to recorded rewards."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from oddish.cli.credentials import Sources, hand_over
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_error, print_json, say
@@ -66,7 +68,21 @@ Exit codes:
 @click.option(
     "-q", "--quiet", is_flag=True, help="Print the results and errors only: nothing of the start, no progress."
 )
-@click.option("--ae", "--agent-env", "agent_env", multiple=True, metavar="KEY=VALUE", help="Variable for the agent.")
+@click.option(
+    "--ae",
+    "--agent-env",
+    "agent_env",
+    multiple=True,
+    metavar="KEY[=VALUE]",
+    help="Variable for the agent; KEY alone takes its value from --env-file or the shell.",
+)
+@click.option(
+    "--env-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Look here, too, for the credentials that the agent and the tasks name.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Send the credentials that were found without asking.")
 @click.option("--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent.")
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
 @click.option(
@@ -111,6 +127,8 @@ def run(
     background: bool,
     quiet: bool,
     agent_env: tuple[str, ...],
+    env_file: Path | None,
+    yes: bool,
     agent_kwarg: tuple[str, ...],
     user: str | None,
     max_trial_attempts: int | None,
@@ -138,8 +156,9 @@ def run(
     if env is not None:
         config["environment"] = env
     agent_config: AgentConfig = {}
+    sources = Sources.of(env_file)
     if agent_env:
-        agent_config["env"] = split_variables(agent_env, "--ae")
+        agent_config["env"] = split_variables(sources.complete(agent_env, "--ae"), "--ae")
     if agent_kwarg:
         agent_config["kwargs"] = split_values(agent_kwarg, "--ak")
     if agent_config:
@@ -157,6 +176,12 @@ def run(
     talk = not (quiet or as_json)
 
     endpoint = resolve(api)
+    plan = replace(
+        plan,
+        credentials=hand_over(
+            endpoint, config, tasks, sources, verified=plan.verified, agreed=yes, may_ask=not as_json
+        ),
+    )
     if talk:
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
     try:

@@ -1,8 +1,8 @@
 """Sending tasks and asking for their trials."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.cli.text import command, plural, quoted
@@ -26,6 +26,8 @@ class Plan:
     max_trial_attempts: int | None = None
     """The first one included; None: what the server is set to."""
     verified: bool = True
+    credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """By task: variables that the agent or the task names."""
 
 
 class PartlySubmitted(OddishError):
@@ -93,6 +95,8 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
         request["max_trial_attempts"] = plan.max_trial_attempts
     if not plan.verified:
         request["harbor"] = {"verifier": {"disable": True}}
+    if given := plan.credentials.get(task):
+        request["credentials"] = dict(given)
     try:
         return client.sweep(request)
     except OddishError as error:

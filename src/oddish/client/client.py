@@ -12,6 +12,7 @@ import httpx2
 
 from oddish.client.archive import EXPIRED, packed
 from oddish.client.connection import DEFAULT_TIMEOUT, EXAMINATION_TIMEOUT, Connection
+from oddish.client.credentials import Credentials
 from oddish.client.errors import ApiError
 from oddish.client.keys import Keys
 from oddish.client.retry import RetryPolicy
@@ -71,6 +72,11 @@ class Client:
     def keys(self) -> Keys:
         """The API keys of the organisation."""
         return Keys(self._connection)
+
+    @property
+    def credentials(self) -> Credentials:
+        """What agents need, and the secrets of the organisation."""
+        return Credentials(self._connection)
 
     def close(self) -> None:
         self._connection.close()

@@ -16,6 +16,8 @@ class Health(TypedDict):
     database: str
     timestamp: str
     version: NotRequired[str]
+    deployment: NotRequired[str]
+    """``local`` when the server belongs to whoever may use it."""
 
 
 class WorkersLoad(TypedDict):
@@ -49,6 +51,39 @@ class UploadTarget(UploadedVersion):
     requires_completion: bool
 
 
+class CredentialNeeds(TypedDict):
+    """The variables that an agent takes its credentials from."""
+
+    required: bool
+    one_of: list[list[str]]
+    """Groups; one whole group is enough."""
+    also: list[str]
+    """Used beside them: base URLs, regions."""
+
+
+class Agent(TypedDict):
+    name: str
+    needs_model: bool
+    credentials: CredentialNeeds
+
+
+class Agents(TypedDict):
+    agents: list[Agent]
+    offered: list[str]
+    """Names of variables that the server has already for the trials that name them."""
+
+
+class Secret(TypedDict):
+    name: str
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class Secrets(TypedDict):
+    secrets: list[Secret]
+
+
 class AgentConfig(TypedDict, total=False):
     env: dict[str, str]
     kwargs: dict[str, JSON]
@@ -73,6 +108,8 @@ class SweepRequest(TypedDict):
     user: NotRequired[str]
     content_hash: NotRequired[str]
     max_trial_attempts: NotRequired[int]
+    credentials: NotRequired[dict[str, str]]
+    """Variables for the trials whose agent or task names them."""
     """The first attempt included."""
     harbor: NotRequired[dict[str, JSON]]
     """Sections of the engine's own configuration, for example ``{"verifier": {"disable": true}}``."""

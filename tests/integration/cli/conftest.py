@@ -79,6 +79,7 @@ class FakeServer:
     """Keeps tasks in memory. ``tick`` is called before each list of tasks, to let time pass for the trials."""
 
     url: str = ""
+    deployment: str = "self-hosted"
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
     experiments: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
@@ -156,7 +157,17 @@ class FakeServer:
         return 200, {"trial_id": trial_id, "files": page, "cursor": left[0] if left[1:] else None}
 
     def get_health(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
-        return 200, {"status": "healthy", "database": "connected", "timestamp": NOW, "version": self.version}
+        return 200, {"status": "healthy", "database": "connected", "timestamp": NOW} | {
+            "version": self.version,
+            "deployment": self.deployment,
+        }
+
+    def get_agents(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
+        needs = {"required": True, "one_of": [["ACME_API_KEY"], ["ACME_TOKEN"]], "also": ["ACME_BASE_URL"]}
+        return 200, {
+            "agents": [{"name": query["agent"], "needs_model": True, "credentials": needs}],
+            "offered": [],
+        }
 
     def get_load(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         return 200, {"workers": {"alive": self.workers}}

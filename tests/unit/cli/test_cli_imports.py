@@ -7,7 +7,7 @@ import pytest
 
 FORBIDDEN = {"pydantic", "pydantic_settings", "sqlalchemy", "fastapi", "starlette", "harbor", "litellm", "psycopg"}
 OWN_FORBIDDEN = {"oddish.settings", "oddish.api", "oddish.db", "oddish.schemas", "oddish.worker", "oddish.engine"}
-COMMANDS = ("run", "status", "cancel", "check", "doctor", "admin", "stack")
+COMMANDS = ("run", "status", "cancel", "check", "doctor", "secrets", "admin", "stack")
 
 
 def loaded_by(code: str) -> set[str]:

@@ -1,0 +1,199 @@
+"""Credentials that ``oddish run`` hands over: found out, listed by name, and sent only when agreed to."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from oddish.cli.envfile import read_env_file
+from oddish.cli.output import say
+from oddish.cli.session import LOCAL, connect
+from oddish.cli.text import one_line, plural
+from oddish.client import Client
+from oddish.client.endpoint import Endpoint
+from oddish.client.errors import ApiError
+from oddish.client.types import CredentialNeeds, SweepConfig
+from oddish.errors import InvalidInput, OddishError
+from oddish.secrecy import is_secret_name
+from oddish.tasks.characters import variable_flaw
+from oddish.tasks.definition import load_task
+from oddish.tasks.variables import references
+from oddish.variables import can_be_handed_over
+
+BASELINES = frozenset({"oracle", "nop"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+SHELL = "this shell"
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where values come from, the first one first."""
+
+    file: Mapping[str, str] = field(default_factory=dict, repr=False)
+    file_name: str = ""
+    shell: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, env_file: Path | None, shell: Mapping[str, str] = os.environ) -> "Sources":
+        if env_file is None:
+            return cls(shell=shell)
+        return cls(read_env_file(env_file), str(env_file), shell)
+
+    def find(self, name: str, *, with_shell: bool) -> tuple[str, str] | None:
+        """The value and its origin. An empty value is none."""
+        if value := self.file.get(name):
+            return value, self.file_name
+        if with_shell and (value := self.shell.get(name)):
+            return value, SHELL
+        return None
+
+    def complete(self, given: Iterable[str], option: str) -> list[str]:
+        """``NAME=value`` for each NAME that is given alone; others as they are."""
+        return [self._completed(entry, option) for entry in given]
+
+    def _completed(self, entry: str, option: str) -> str:
+        if "=" in entry or not can_be_handed_over(entry):
+            return entry
+        found = self.find(entry, with_shell=True)
+        if found is None:
+            raise click.BadParameter(
+                f"{entry} has no value in the shell{' or the file' if self.file_name else ''}.",
+                param_hint=f"'{option}'",
+            )
+        return f"{entry}={found[0]}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A variable that would be sent."""
+
+    name: str
+    value: str = field(repr=False)
+    origin: str
+    agent: str | None
+    """The agent, when it names it."""
+    tasks: Sequence[Path]
+    """Those that name it."""
+
+    def for_task(self, task: Path) -> bool:
+        return self.agent is not None or task in self.tasks
+
+    def wording(self) -> str:
+        """What names it, as the end of a sentence."""
+        users = [f"agent {self.agent}"] if self.agent is not None else []
+        users += [f"task {task.resolve().name}" for task in self.tasks]
+        more = f" and {len(users) - SHOWN} more" if len(users) > SHOWN else ""
+        return ", ".join(map(one_line, users[:SHOWN])) + more
+
+
+def hand_over(
+    endpoint: Endpoint,
+    config: SweepConfig,
+    tasks: Sequence[Path],
+    sources: Sources,
+    *,
+    verified: bool,
+    agreed: bool,
+    may_ask: bool,
+) -> dict[Path, dict[str, str]]:
+    """The variables to send with each task of a run; none when the user says no.
+
+    The shell's are looked at for a server of this machine only. Raises ``InvalidInput`` when nobody can be asked.
+    """
+    of_tasks = _of_tasks(config["agent"], tasks, verified=verified)
+    named = [name for name, _ in references(config.get("agent_config", {}).get("env", {}))]
+    if config["agent"] in BASELINES and not of_tasks and not named:
+        return {}
+    with connect(endpoint) as client:
+        shell = _is_local(endpoint, client)
+        if not shell and not sources.file:
+            return {}
+        of_agent = [*_of_agent(client, config), *named]
+    found = [
+        Found(name, *value, config["agent"] if name in of_agent else None, of_tasks.get(name, ()))
+        for name in dict.fromkeys((*of_agent, *of_tasks))
+        if can_be_handed_over(name) and (value := sources.find(name, with_shell=shell))
+    ]
+    for entry in found:
+        if reason := variable_flaw(entry.name, entry.value):
+            raise InvalidInput(f"{reason} (from {entry.origin}).")
+    if not found or not (agreed or _agreed(found, endpoint, may_ask=may_ask)):
+        return {}
+    return {task: {entry.name: entry.value for entry in found if entry.for_task(task)} for task in tasks}
+
+
+def _is_local(endpoint: Endpoint, client: Client) -> bool:
+    """Whether the server is of this machine; one elsewhere is not believed when it says so."""
+    if endpoint.source == LOCAL:
+        return True
+    if urlsplit(endpoint.url).hostname not in LOOPBACK:
+        return False
+    with suppress(ApiError):
+        return client.health().get("deployment") == "local"
+    return False
+
+
+def _of_agent(client: Client, config: SweepConfig) -> list[str]:
+    """The variables that the agent can use, without those that it is given already."""
+    agent, model = config["agent"], config["model"]
+    if agent in BASELINES:
+        return []
+    try:
+        known = client.credentials.agents(agent=agent, model=model)["agents"]
+    except ApiError as error:
+        if error.http_status != 404:
+            raise
+        return []  # a release that takes no credentials
+    given = config.get("agent_config", {}).get("env", {})
+    return [name for entry in known for name in _useful(entry["credentials"], given)]
+
+
+def _useful(needs: CredentialNeeds, given: Mapping[str, str]) -> list[str]:
+    grouped = [name for group in needs["one_of"] for name in group]
+    has_key = any(is_secret_name(name) for name in grouped if name in given)
+    return [
+        name
+        for name in dict.fromkeys((*grouped, *needs["also"]))
+        if name not in given and not (has_key and name in grouped and is_secret_name(name))
+    ]
+
+
+def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool) -> dict[str, list[Path]]:
+    """Variables that task.toml names in what such a trial uses, and the tasks that do. Faulty tasks are left out."""
+    users: dict[str, list[Path]] = {}
+    for task in tasks:
+        with suppress(OddishError):
+            for variable in load_task(task, disable_verification=not verified).variables:
+                section = variable.section
+                unused = (
+                    (section.startswith("solution.") and agent != "oracle")
+                    or (section.endswith(".headers") and agent in BASELINES)
+                    or ("verifier" in section.split(".") and not verified)
+                )
+                if not unused and task not in users.setdefault(variable.name, []):
+                    users[variable.name].append(task)
+    return users
+
+
+def _agreed(found: Sequence[Found], endpoint: Endpoint, *, may_ask: bool) -> bool:
+    names = ", ".join(entry.name for entry in found)
+    if not may_ask or not sys.stdin.isatty():
+        raise InvalidInput(
+            f"{names} would be sent to {endpoint.url} for this run, and nobody can be asked here.",
+            fix=f"Add --yes to send {'it' if len(found) == 1 else 'them'}, or keep one back: "
+            f"env -u {found[0].name} oddish run ...",
+        )
+    widest = max(len(entry.name) for entry in found)
+    say(f"{plural(len(found), 'variable')} for the trials of this run, kept encrypted at {endpoint.url}:", err=True)
+    for entry in found:
+        say(f"  {entry.name:<{widest}}  from {one_line(entry.origin)}, for {entry.wording()}", err=True)
+    try:
+        return click.confirm("Send them?" if len(found) > 1 else "Send it?", default=True, err=True)
+    except click.Abort:
+        raise InvalidInput("The question was not answered, so nothing was sent.", fix="Add --yes.") from None

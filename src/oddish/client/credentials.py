@@ -1,0 +1,36 @@
+"""What agents need of credentials, and the secrets of the caller's organisation."""
+
+from urllib.parse import quote
+
+from oddish.client.connection import Connection
+from oddish.client.shapes import members
+from oddish.client.types import Agents, Secret, Secrets
+
+
+class Credentials:
+    """Setting and removing secrets takes a key of scope ``full``."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def agents(self, *, agent: str | None = None, model: str | None = None) -> Agents:
+        """Agents, or the one of that name, and the variables they take for ``model``."""
+        given: dict[str, str | None] = {"agent": agent, "model": model}
+        params: dict[str, str | int | bool] = {name: value for name, value in given.items() if value is not None}
+        return members(self._connection.call("GET", "/agents", params=params), Agents, "agents", "offered")
+
+    def list(self) -> Secrets:
+        """Names and times; values are never answered."""
+        return members(self._connection.call("GET", "/secrets"), Secrets, "secrets")
+
+    def set(self, name: str, value: str) -> Secret:
+        """Keep a value for the trials that name the variable, in place of a former one."""
+        answer = self._connection.call("PUT", _path(name), body={"value": value}, repeatable=True)
+        return members(answer, Secret, "name", "updated_at")
+
+    def remove(self, name: str) -> None:
+        self._connection.call("DELETE", _path(name))
+
+
+def _path(name: str) -> str:
+    return f"/secrets/{quote(name, safe='')}"
