@@ -45,12 +45,11 @@ class OwnLogin:
     """The program can do nothing without one of these or the variables that Harbor knows."""
 
 
-AWS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION")
 OWN_LOGINS: Mapping[str, OwnLogin] = {
     "claude-code": OwnLogin(
         (UNKNOWN, "anthropic", "anthropic_text"),
         ("CLAUDE_CODE_OAUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "CLAUDE_CODE_USE_BEDROCK"),
-        ("CLAUDE_FORCE_OAUTH", *AWS),
+        ("CLAUDE_FORCE_OAUTH",),
     ),
     "codex": OwnLogin((UNKNOWN, "openai"), ("CODEX_AUTH_JSON_PATH", "CODEX_FORCE_AUTH_JSON")),
     "gemini-cli": OwnLogin(

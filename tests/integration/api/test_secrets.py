@@ -87,7 +87,7 @@ def test_agents_say_what_they_take(informed: Server, client: httpx2.Client) -> N
     assert found["needs_model"]
     assert found["credentials"]["required"]
     assert ["ANTHROPIC_API_KEY"] in found["credentials"]["one_of"]
-    assert "AWS_REGION" in found["credentials"]["also"]
+    assert "CLAUDE_FORCE_OAUTH" in found["credentials"]["also"]
     assert agent(client, "oracle") == {
         "name": "oracle",
         "needs_model": False,
