@@ -9,7 +9,8 @@ import io
 import os
 import stat
 import tarfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
@@ -52,16 +53,57 @@ class _Metered(io.RawIOBase):
         return data
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing to put into a sandbox under ``name``: a file, link or directory of this machine, or a text."""
+
+    name: str
+    source: Path | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What all that is put in shall have; ``mode`` None leaves each its own permissions."""
+
+    owner: tuple[int, int] = (0, 0)
+    mode: int | None = None
+
+
 def pack(source: Path, sink: BinaryIO) -> None:
     """Write the content of the directory ``source``, owned by root, symbolic links as links."""
 
-    def owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.uid = member.gid = 0
-        member.uname = member.gname = "root"
-        return member
+    def entries() -> Iterator[Entry]:
+        for folder, directories, files in source.walk():
+            for name in sorted((*directories, *files)):
+                yield Entry(str((folder / name).relative_to(source)), folder / name)
 
-    with tarfile.open(fileobj=sink, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-        archive.add(source, arcname=".", filter=owned_by_root)
+    pack_entries(entries(), sink, Attributes())
+
+
+def pack_entries(entries: Iterable[Entry], sink: BinaryIO, attributes: Attributes) -> None:
+    """Write ``entries`` as a tar stream. Sockets are left out."""
+    with tarfile.open(fileobj=sink, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+        for entry in entries:
+            if entry.source and stat.S_ISSOCK(entry.source.lstat().st_mode):
+                continue
+            member = archive.gettarinfo(entry.source, entry.name) if entry.source else _text_member(entry)
+            member.uid, member.gid = attributes.owner
+            member.uname = member.gname = ""
+            if attributes.mode is not None and not member.issym():
+                member.mode = attributes.mode
+            with _content(entry, member) as content:
+                archive.addfile(member, content)
+
+
+def _text_member(entry: Entry) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(entry.name)
+    member.mode, member.mtime, member.size = 0o644, int(time.time()), len(entry.text.encode())
+    return member
+
+
+def _content(entry: Entry, member: tarfile.TarInfo) -> IO[bytes]:
+    return entry.source.open("rb") if entry.source and member.isreg() else io.BytesIO(entry.text.encode())
 
 
 def copy_bounded(source: BinaryIO, sink: BinaryIO, bounds: Bounds) -> None:

@@ -5,12 +5,15 @@ import re
 from dataclasses import dataclass
 
 from oddish.errors import InvalidTask
+from oddish.sandbox.variables import raw_words
 
-_DIRECTIVE = re.compile(r"^#\s*(\w+)\s*=\s*(.+?)\s*$")
-_HEREDOC = re.compile(r"<<(-?)([\"']?)([A-Za-z_][A-Za-z0-9_.]*)\2")
+_DIRECTIVE = re.compile(r"^#\s*(escape|syntax|check)\s*=\s*(.+?)\s*$", re.IGNORECASE)
+_HEREDOC = re.compile(r"\d*<<(-?)(['\"]?)([^<'\"]+)\2")
 _FLAG = re.compile(r"^--([a-z][a-z-]*)(?:=(\S*))?(?:\s+|$)")
 _WITH_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
 _WITH_FLAGS = frozenset({"FROM", "RUN", "COPY", "ADD", "HEALTHCHECK"})
+_ESCAPES = ("\\", "`")
+MOST_INSTRUCTIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Heredoc:
     word: str
     text: str
     expand: bool
+    mark: str
+    """The word of the instruction that announced it, such as ``<<EOF``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +36,24 @@ class Instruction:
     line: int
     flags: tuple[tuple[str, str], ...] = ()
     heredocs: tuple[Heredoc, ...] = ()
+    escape: str = "\\"
 
     def exec_form(self) -> tuple[str, ...] | None:
         """The strings of a JSON array, or None for the shell form."""
-        if not self.value.startswith("["):
-            return None
-        try:
-            parsed = json.loads(self.value)
-        except ValueError:
-            return None
-        if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
-            return None
-        return tuple(parsed)
+        return exec_form(self.value)
+
+
+def exec_form(value: str) -> tuple[str, ...] | None:
+    """The strings of ``value`` where it is a JSON array of strings, else None."""
+    if not value.startswith("["):
+        return None
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
+        return None
+    return tuple(parsed)
 
 
 def refuse(line: int, what: str, fix: str) -> InvalidTask:
@@ -51,32 +62,37 @@ def refuse(line: int, what: str, fix: str) -> InvalidTask:
 
 def parse(text: str) -> tuple[Instruction, ...]:
     """Raises ``InvalidTask`` naming the line for text that no engine would accept either."""
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     escape = _escape(lines)
-    instructions = []
+    instructions: list[Instruction] = []
     position = 0
     while position < len(lines):
         if _is_blank(lines[position]):
             position += 1
             continue
+        if len(instructions) == MOST_INSTRUCTIONS:
+            raise refuse(position + 1, f"there are more than {MOST_INSTRUCTIONS} instructions.", "Join some.")
         start = position
         statement, position = _join(lines, position, escape)
         name, value = (*statement.split(None, 1), "", "")[:2]
         name, value = name.upper(), value.strip()
         heredocs: tuple[Heredoc, ...] = ()
-        if name in _WITH_HEREDOC and (marks := list(_HEREDOC.finditer(value))):
+        if name in _WITH_HEREDOC and "<<" in value and exec_form(value) is None:
+            marks = [mark for part in raw_words(value, escape) if (mark := _HEREDOC.fullmatch(part))]
             heredocs, position = _heredocs(lines, position, marks, start)
         flags, value = _flags(value) if name in _WITH_FLAGS else ((), value)
-        instructions.append(Instruction(name, value, start + 1, flags, heredocs))
+        instructions.append(Instruction(name, value, start + 1, flags, heredocs, escape))
     return tuple(instructions)
 
 
 def _escape(lines: list[str]) -> str:
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         match = _DIRECTIVE.match(line)
         if not match:
             break
         if match[1].lower() == "escape":
+            if match[2] not in _ESCAPES:
+                raise refuse(number, f"the escape character {match[2]!r} is neither \\ nor `.", "Choose one of them.")
             return match[2]
     return "\\"
 
@@ -94,7 +110,7 @@ def _join(lines: list[str], position: int, escape: str) -> tuple[str, int]:
         if parts and _is_blank(line):
             continue
         stripped = line.rstrip()
-        if stripped.endswith(escape):
+        if stripped.endswith(escape) and not stripped.endswith(escape * 2):
             parts.append(stripped[: -len(escape)])
             continue
         parts.append(line)
@@ -117,7 +133,7 @@ def _heredocs(
             if line == word:
                 break
             content.append(line + "\n")
-        found.append(Heredoc(word, "".join(content), expand=not quote))
+        found.append(Heredoc(word, "".join(content), expand=not quote, mark=mark[0]))
     return tuple(found), position
 
 

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import platform
 import shutil
 from dataclasses import dataclass
 from functools import cache
@@ -67,6 +68,16 @@ def filesystem(path: Path) -> str:
         (mount for mount in mounts() if resolved.is_relative_to(mount.point)), key=lambda mount: len(mount.point.parts)
     )
     return best.kind
+
+
+@cache
+def system_name() -> str:
+    """Name and version of the distribution, as it calls itself."""
+    try:
+        fields = platform.freedesktop_os_release()
+    except OSError:
+        return "Linux"
+    return fields.get("PRETTY_NAME") or fields["NAME"]
 
 
 def shell() -> str:

@@ -3,9 +3,9 @@
 Runs in a bare interpreter (see ``bootstrap``), so it holds none of its caller's memory, and imports the standard
 library only. It splits in two:
 
-* the **supervisor** keeps its privileges and never looks at anything inside. It starts ``bwrap``, waits, and when its
-  caller closes the lifeline, dies, or the sandbox ends, kills every process, removes the control groups and deletes
-  the sandbox's directory;
+* the **supervisor** keeps its privileges and reads nothing that is inside. It starts ``bwrap``, waits, and when its
+  caller closes the lifeline, dies, the sandbox ends, or takes more of the disk than it may, kills every process,
+  removes the control groups and deletes the sandbox's directory;
 * the **gate** enters the namespaces, gives up its privileges *before* anything inside can influence it, and from then
   on forks the commands it is asked for. Nothing that a command can replace (its shell, its libraries, its ``/etc``) is
   ever read by a process that holds more than the command itself.
@@ -16,12 +16,15 @@ import contextlib
 import errno
 import marshal
 import os
+import resource
 import select
 import signal
 import socket
 import struct
 
+from oddish.removal import delete
 from oddish.sandbox import privileges
+from oddish.sandbox.diskwatch import INTERVAL_MILLISECONDS, DiskWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +56,9 @@ def bootstrap(*descriptors: int) -> list[str]:
     return ["-I", "-S", "-c", code]
 
 
-def main(life: int, gate: int, lock: int) -> "NoReturn":
-    """``life`` and ``gate`` are sockets; ``lock`` is only kept open, for as long as this process lives."""
-    for descriptor in (life, gate, lock):
+def main(life: int, gate: int, *locks: int) -> "NoReturn":
+    """``life`` and ``gate`` are sockets; ``locks`` are only kept open, for as long as this process lives."""
+    for descriptor in (life, gate, *locks):
         os.set_inheritable(descriptor, False)
     with socket.socket(fileno=life) as lifeline, socket.socket(fileno=gate) as door:
         claim = _receive(lifeline, [])
@@ -80,6 +83,7 @@ class _Supervisor:
         self.bwrap = 0
         self.init = -1
         self.gate = 0
+        self.disk: DiskWatch | None = None
         privileges.adopt_orphans()
         privileges.close_memory()
 
@@ -111,9 +115,11 @@ class _Supervisor:
         os.close(scoped)
         if answer not in (b"0", b"1"):
             raise OSError(errno.EPERM, answer.decode(errors="replace") or "the gate of the sandbox did not open")
+        self.disk = DiskWatch(self.claim["directory"], order["disk_bytes"], pid)
         self.say({"init": pid, "scoped": answer == b"1"})
 
     def _join_groups(self) -> None:
+        privileges.go_first()
         for group in self.claim["groups"]:
             with open(f"{group}/cgroup.procs", "w") as file:  # noqa: PTH123 - keeps pathlib out of the hot path
                 file.write("0")
@@ -147,6 +153,8 @@ class _Supervisor:
                 os.setresuid(0, 0, 0)
             restricted = privileges.leave_other_domains()
             privileges.filter_system_calls(order["filter"])
+            if (limit := order["disk_bytes"]) is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             privileges.keep_only(order["capabilities"])
             privileges.close_memory()
             privileges.die_with_parent()
@@ -158,13 +166,16 @@ class _Supervisor:
         _Gate(door, may_set_groups=not order["user_namespace"], niceness=order["niceness"]).serve()
 
     def watch(self) -> None:
-        """Return when the lifeline closes or either process ends."""
+        """Return when the lifeline closes, when either process ends, and when the disk fills."""
         poll = select.poll()
         gate = os.pidfd_open(self.gate)
         poll.register(self.lifeline, select.POLLIN)
         poll.register(self.init, select.POLLIN)
         poll.register(gate, select.POLLIN)
-        poll.poll()
+        while not poll.poll(INTERVAL_MILLISECONDS):
+            if self.disk and (reason := self.disk.verdict()):
+                self.say({"disk": reason})
+                return
 
     def end(self) -> None:
         if self.init >= 0:
@@ -370,16 +381,3 @@ def remove_group(path: str) -> bool:
         else:
             return True
     return False
-
-
-def delete(directory: str) -> None:
-    """Delete a tree that its former inhabitants may have made deep or unreadable."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-    remove = ["rm", "-rf", "--", directory]
-    for command in (remove, ["chmod", "-R", "u+rwX", "--", directory], remove):
-        pid = os.posix_spawnp(
-            command[0], command, environment, file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
-        )
-        os.waitpid(pid, 0)
-        if not os.path.lexists(directory):
-            return

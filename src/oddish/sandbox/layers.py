@@ -1,29 +1,27 @@
 """Finished layers: the changes that a Dockerfile's steps made, kept on disk and put under later sandboxes.
 
-A layer is a directory with one entry per overlay (see ``layout.upper_name``), in ``<store>/<key>``; it appears there by
-one rename, when it is complete, and is never changed. Its modification time is that of its last use. Nothing evicts
-layers yet; a directory that no running sandbox has below it may be deleted at any time.
+A layer is a directory with one entry per overlay (see ``layout.upper_name``), in ``<store>/<key>``, and is never
+changed. The keeper of a sandbox that has it below holds its lock, so that it is not deleted (see ``oddish.cache``).
 """
 
 import asyncio
-import contextlib
-import fcntl
 import hashlib
 import os
 import platform
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from oddish.cache import DirectoryCache, Held
 from oddish.home import private_directory
 from oddish.sandbox import host, layout
 from oddish.sandbox.plan import Copy, Plan
 from oddish.sandbox.sandbox import Sandbox
 
-_FORMAT = "1"
+_FORMAT = "2"
 _SYSTEM = ("/etc/os-release", "/var/lib/dpkg/status", "/lib/apk/db/installed")
 _PACKAGES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/pacman/local")
-_LOCK_POLL_SECONDS = 0.02
 
 
 def key(plan: Plan, context: Path) -> str:
@@ -63,37 +61,18 @@ def _content(directory: Path) -> Iterator[bytes]:
 class LayerStore:
     """Layers below one directory, shared by the processes of one user. Must be on the sandboxes' filesystem."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = private_directory(directory)
+    def __init__(self, directory: Path, max_bytes: int | None = None) -> None:
+        self._cache = DirectoryCache(private_directory(directory), max_bytes)
 
-    def find(self, name: str) -> Path | None:
-        path = self.directory / name
-        try:
-            os.utime(path)
-        except FileNotFoundError:
-            return None
-        return path
+    def hold(self, name: str, build: Callable[[], Awaitable[Sandbox]]) -> AbstractAsyncContextManager[Held]:
+        """The layer ``name``; where there is none, the changes in the sandbox of ``build``, which is stopped."""
 
-    @contextlib.asynccontextmanager
-    async def building(self, name: str) -> AsyncIterator[None]:
-        """One process at a time builds ``name``; the others wait here and then find it."""
-        descriptor = os.open(self.directory / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    await asyncio.sleep(_LOCK_POLL_SECONDS)
-            yield
-        finally:
-            os.close(descriptor)
+        async def make(partial: Path) -> None:
+            sandbox = await build()
+            try:
+                for upper in layout.uppers(sandbox.spec):
+                    await asyncio.to_thread((sandbox.spec.directory / upper).rename, partial / upper)
+            finally:
+                await sandbox.stop()
 
-    async def keep(self, name: str, sandbox: Sandbox) -> Path:
-        """Stop ``sandbox`` and make its changes the layer ``name``."""
-        partial = self.directory / f"{sandbox.spec.name}.partial"
-        await asyncio.to_thread(partial.mkdir, mode=0o700)
-        for upper in layout.uppers(sandbox.spec):
-            await asyncio.to_thread((sandbox.spec.directory / upper).rename, partial / upper)
-        await sandbox.stop()
-        return await asyncio.to_thread(partial.rename, self.directory / name)
+        return self._cache.hold(name, make)

@@ -74,6 +74,15 @@ def close_memory() -> None:
     _check(_prctl(_PR_SET_DUMPABLE, 0), "prctl(PR_SET_DUMPABLE)")
 
 
+def go_first() -> None:
+    """When the machine's memory is full the kernel ends this process, or one it starts, before any other."""
+    # Its entry in /proc belongs to root while its memory is closed.
+    _check(_prctl(_PR_SET_DUMPABLE, 1), "prctl(PR_SET_DUMPABLE)")
+    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - the keeper does without pathlib
+        file.write("1000")
+    close_memory()
+
+
 def filter_system_calls(program: bytes) -> None:
     """Install a compiled seccomp filter. Needs CAP_SYS_ADMIN in the current user namespace."""
     buffer = ctypes.create_string_buffer(program, len(program))

@@ -62,12 +62,18 @@ class CommandFailed(RuntimeError):
         return self.code in _EXHAUSTED
 
 
+class DiskLimitExceeded(CommandFailed):
+    """The sandbox was ended because of what it held on disk."""
+
+
 class Running:
     """A command that has been started."""
 
     def __init__(self, sandbox: "Sandbox", number: int) -> None:
         self._sandbox = sandbox
         self._number = number
+        self.pid = 0
+        """As the host numbers it."""
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     async def kill(self) -> None:
@@ -98,6 +104,7 @@ class Sandbox:
         self._inbox = bytearray()
         self._count = 0
         self._ended = False
+        self._last_words = ""
 
     @classmethod
     async def start(cls, spec: Spec) -> Self:
@@ -127,7 +134,7 @@ class Sandbox:
     async def _open(self, program: str) -> None:
         lock = sweep.claim(self.spec.directory, self.spec.name)
         try:
-            await self._start_keeper(lock)
+            await self._start_keeper(lock, *self.spec.locks)
         finally:
             os.close(lock)
         self._life.setblocking(False)
@@ -142,6 +149,7 @@ class Sandbox:
             "user_namespace": not host.privileged(),
             "network_namespace": not self.spec.network,
             "capabilities": privileges.mask(),
+            "disk_bytes": self.spec.limits.disk_bytes,
             "niceness": 0 if "cpu" in cgroup.controllers() else _NICENESS,
         }
         await self._tell(order)
@@ -154,8 +162,8 @@ class Sandbox:
     async def _tell(self, message: "Claim | Order") -> None:
         await self._loop.sock_sendall(self._life, keeper.framed(message))
 
-    async def _start_keeper(self, lock: int) -> None:
-        inherited = (self._life_end.fileno(), self._door_end.fileno(), lock)
+    async def _start_keeper(self, *locks: int) -> None:
+        inherited = (self._life_end.fileno(), self._door_end.fileno(), *locks)
         self._keeper = await asyncio.create_subprocess_exec(
             sys.executable,
             *keeper.bootstrap(*inherited),
@@ -233,6 +241,8 @@ class Sandbox:
         if started is None or started.done():
             return
         if kind == keeper.STARTED:
+            if running := self._running.get(number):
+                running.pid = value
             started.set_result(None)
         else:
             self._running.pop(number, None)
@@ -240,20 +250,37 @@ class Sandbox:
 
     def _fail_all(self) -> None:
         self._ended = True
+        self._last_words = self._last_words or self._read_last_words()
         for started in self._started.values():
             if not started.done():
-                started.set_exception(CommandFailed("The sandbox has ended."))
+                started.set_exception(self._failure())
         for running in self._running.values():
             if not running.ended.done():
-                running.ended.set_exception(CommandFailed("The sandbox has ended."))
+                running.ended.set_exception(self._failure())
                 running.ended.exception()
         self._started.clear()
         self._running.clear()
 
+    def _read_last_words(self) -> str:
+        """Why the keeper ended the sandbox, where it was the keeper; it says so before."""
+        try:
+            data = self._life.recv(_CHUNK)
+        except OSError:
+            return ""
+        if len(data) <= keeper.HEADER.size:
+            return ""
+        report: Report = marshal.loads(data[keeper.HEADER.size :])  # noqa: S302 - written by our own keeper
+        return report.get("disk", "")
+
+    def _failure(self) -> CommandFailed:
+        if self._last_words:
+            return DiskLimitExceeded(f"The sandbox was ended: {self._last_words}.")
+        return CommandFailed("The sandbox has ended.")
+
     async def spawn(self, command: Command, stdin: int, stdout: int, stderr: int) -> Running:
         """Start ``command`` on three open descriptors, which stay the caller's. Raises ``CommandFailed``."""
         if self._ended or not self.init:
-            raise CommandFailed("The sandbox is not running.")
+            raise self._failure() if self._last_words else CommandFailed("The sandbox is not running.")
         if flaw := command.flaw():
             raise CommandFailed(flaw, errno.EINVAL)
         self._count += 1
@@ -276,7 +303,7 @@ class Sandbox:
             )
             await started
         except OSError as error:
-            raise CommandFailed("The sandbox has ended.") from error
+            raise self._failure() from error
         except asyncio.CancelledError:
             await asyncio.shield(running.kill())
             raise
@@ -289,9 +316,11 @@ class Sandbox:
         timeout: float | None = None,  # noqa: ASYNC109 - the command's own limit; what it started is killed inside
         on_line: OutputLine | None = None,
         output_limit: int = OUTPUT_LIMIT,
+        on_start: Callable[[int], None] | None = None,
     ) -> Completed:
         """Run to the end. What the command leaves in the background lives on.
 
+        ``on_start`` is told its process id, as the host numbers it.
         Raises ``TimeoutError`` after ``timeout`` seconds and ``CommandFailed``; on these and on cancellation the
         command's processes are killed.
         """
@@ -307,6 +336,8 @@ class Sandbox:
             os.close(stdin)
             for _, write in outputs:
                 os.close(write)
+        if on_start:
+            on_start(running.pid)
         captures = [Capture(output_limit), Capture(output_limit)]
         pumps = [
             asyncio.create_task(self._pump(read, running, capture, name, on_line))

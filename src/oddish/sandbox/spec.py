@@ -29,6 +29,8 @@ class Limits:
     """CPUs as a share under contention with other sandboxes; all else on the machine comes first."""
     cpu_quota: float | None = None
     """CPUs as a ceiling."""
+    disk_bytes: int | None = None
+    """What may be written; more ends the sandbox. Watched everywhere, with control groups or without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Spec:
     limits: Limits = field(default_factory=Limits)
     layers: tuple[Path, ...] = ()
     """Directories of finished layers, lowest first."""
+    locks: tuple[int, ...] = ()
+    """Open descriptors that the sandbox's keeper holds for as long as it lives: locks on the layers."""
 
 
 @dataclass(frozen=True, slots=True)

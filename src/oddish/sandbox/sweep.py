@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from oddish.removal import delete
 from oddish.sandbox import cgroup, keeper
 
 _OLD_SECONDS = 3600
@@ -35,7 +36,7 @@ def sweep(scratch: Path) -> tuple[str, ...]:
                 continue
             name = file.read()
             if all(keeper.remove_group(str(group)) for group in cgroup.paths(name)):
-                keeper.delete(str(lock.parent))
+                delete(str(lock.parent))
                 removed.append(name)
     _remove_old_groups()
     return tuple(removed)

@@ -5,12 +5,12 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 from oddish.sandbox import archive
-from oddish.sandbox.archive import Bounds, Extracted
+from oddish.sandbox.archive import Attributes, Bounds, Entry, Extracted
 from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, ROOT, Command, User
 
@@ -25,6 +25,13 @@ if [ -d "$target" ]; then target=${target%/}/$2; fi
 mkdir -p -- "$(dirname -- "$target")" && cat > "$target" && chmod "$3" -- "$target"
 """
 _PUT_DIRECTORY = 'mkdir -p -- "$1" && exec tar -x -f - --no-same-owner --no-overwrite-dir -p -C "$1"'
+_PUT_OWNED = """
+target=$1 owner=$2 missing=
+directory=$target
+while [ ! -d "$directory" ]; do missing=$directory; directory=$(dirname -- "$directory"); done
+mkdir -p -- "$target" && if [ -n "$missing" ]; then chown -R -- "$owner" "$missing"; fi &&
+exec tar -x -f - --same-owner --numeric-owner --no-overwrite-dir -p -C "$target"
+"""
 _GET_FILE = 'if [ -f "$1" ]; then exec cat -- "$1"; fi; echo "$1: no such file" >&2; exit 1'
 _GET_DIRECTORY = (
     'if [ ! -d "$1" ]; then echo "$1: no such directory" >&2; exit 2; fi; d=$1; shift; exec tar -c -f - "$@" -C "$d" .'
@@ -103,6 +110,13 @@ async def put_file(sandbox: Sandbox, source: Path, target: str, *, user: User = 
 async def put_directory(sandbox: Sandbox, source: Path, target: str) -> None:
     """Copy the content of ``source`` into ``target``, which is made; links stay links."""
     await _stream(sandbox, _script(_PUT_DIRECTORY, target), lambda sink: archive.pack(source, sink), inwards=True)
+
+
+async def put_entries(sandbox: Sandbox, entries: Iterable[Entry], target: str, attributes: Attributes) -> None:
+    """Put ``entries`` into the directory ``target``, which is made, as are the directories above it."""
+    uid, gid = attributes.owner
+    command = _script(_PUT_OWNED, target, f"{uid}:{gid}") if uid or gid else _script(_PUT_DIRECTORY, target)
+    await _stream(sandbox, command, lambda sink: archive.pack_entries(entries, sink, attributes), inwards=True)
 
 
 async def get_file(sandbox: Sandbox, source: str, target: Path) -> None:

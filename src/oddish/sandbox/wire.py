@@ -22,16 +22,20 @@ class Order(TypedDict):
     capabilities: int
     niceness: int
     """Of every command."""
+    disk_bytes: int | None
+    """What the sandbox may take of the disk."""
 
 
 class Report(TypedDict, total=False):
-    """What the supervisor answers once: the sandbox is ready, or why it is not."""
+    """What the supervisor says: first that the sandbox is ready, or why it is not; later perhaps why it has to end."""
 
     init: int
     """Process id of the sandbox's init."""
     scoped: bool
     """Whether the host's abstract Unix sockets are out of reach."""
     error: str
+    disk: str
+    """What it takes of the disk, and why that is too much."""
 
 
 class Request(TypedDict, total=False):

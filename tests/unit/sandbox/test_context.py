@@ -16,6 +16,7 @@ def context(tmp_path: Path) -> Context:
         path.write_text(name)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "x").write_text("x")
+    (tmp_path / "environment" / "gone").symlink_to("nowhere")
     (tmp_path / "environment" / "out").symlink_to(tmp_path / "outside")
     (tmp_path / "environment" / ".dockerignore").write_text("# comment\nsecret\ndir/deep\n!dir/deep/d.txt\n")
     return Context(tmp_path / "environment")
@@ -34,20 +35,46 @@ def test_names_and_patterns(context: Context) -> None:
     assert names(context, ".") == ["."]
 
 
-@pytest.mark.parametrize("wanted", ["../outside/x", "dir/../../outside", "out/x", "secret", "missing", "*.none"])
-def test_outside_links_on_the_way_ignored_and_missing_are_refused(context: Context, wanted: str) -> None:
+@pytest.mark.parametrize("wanted", ["../outside/x", "dir/../../outside", "out", "out/x", "secret", "missing", "gone"])
+def test_what_is_outside_ignored_or_missing_is_refused(context: Context, wanted: str) -> None:
     with pytest.raises(InvalidTask, match="line 1"):
         context.sources(wanted, 1)
 
 
-def test_a_pattern_does_not_look_through_links(context: Context) -> None:
-    with pytest.raises(InvalidTask):
-        context.sources("out/*", 1)
+def test_a_pattern_may_match_nothing_and_does_not_look_through_links(context: Context) -> None:
+    assert names(context, "*.none") == names(context, "out/*") == []
 
 
-def test_a_link_itself_is_copied_as_a_link(context: Context) -> None:
-    (source,) = context.sources("out", 1)
-    assert not source.is_directory
+def test_a_link_that_is_named_is_followed_inside_the_context(context: Context) -> None:
+    (context.directory / "to-file").symlink_to("a.txt")
+    (context.directory / "to-dir").symlink_to("dir")
+    (file,) = context.sources("to-file", 1)
+    assert (file.relative, file.name, file.is_directory) == ("a.txt", "to-file", False)
+    assert names(context, "to-dir/c.txt") == ["dir/c.txt"]
+    (directory,) = context.sources("to-dir", 1)
+    assert [name for name, _ in context.below(directory)] == ["c.txt", "deep", "deep/d.txt"]
+
+
+def test_a_copied_directory_has_what_is_kept_of_an_ignored_one(context: Context) -> None:
+    (context.directory / "dir/deep/other").touch()
+    (context.directory / "dir/empty").mkdir()
+    (source,) = context.sources("dir", 1)
+    assert [name for name, _ in context.below(source)] == ["c.txt", "deep", "deep/d.txt", "empty"]
+    assert names(context, "dir/deep") == ["dir/deep"]
+
+
+def test_the_ignore_file_of_the_dockerfile_goes_first(context: Context) -> None:
+    (context.directory / "Dockerfile.dockerignore").write_text("*\n!a.txt\n")
+    again = Context(context.directory)
+    assert names(again, "*.txt") == ["a.txt"]
+    (whole,) = again.sources(".", 1)
+    assert [name for name, _ in again.below(whole)] == ["a.txt"]
+
+
+@pytest.mark.parametrize("glob", ["[z-a]", "x[b-a]y"])
+def test_a_pattern_that_cannot_be_read_is_refused(context: Context, glob: str) -> None:
+    with pytest.raises(InvalidTask, match="cannot be read"):
+        context.sources(glob, 1)
 
 
 def test_the_last_matching_rule_decides(context: Context) -> None:
@@ -70,6 +97,11 @@ def test_the_last_matching_rule_decides(context: Context) -> None:
         ("[ab].txt", "a.txt", True),
         ("[!ab].txt", "a.txt", False),
         ("a.c", "abc", False),
+        (r"a\*", "a*", True),
+        (r"a\*", "ab", False),
+        ("[[&&]", "[", True),
+        ("a*", "a\n", True),
+        ("[", "[", True),
     ],
 )
 def test_patterns(glob: str, name: str, matches: bool) -> None:

@@ -29,6 +29,10 @@ def test_names_are_case_insensitive_and_lines_are_counted() -> None:
         ("RUN echo '# no comment'\n", "echo '# no comment'"),
         ("RUN\ta b\n", "a b"),
         ("\\\nRUN a\n", "a"),
+        ("RUN a\\\\\n", "a\\\\"),
+        ("RUN a \\", "a"),
+        ("RUN a \\\r\n b\r\n", "a  b"),
+        ("RUN a\u2028b\n", "a\u2028b"),
     ],
 )
 def test_continuation_lines_are_joined(text: str, wanted: str) -> None:
@@ -60,11 +64,50 @@ def test_the_exec_form_is_a_json_array_of_strings(value: str, wanted: object) ->
 
 def test_here_documents_belong_to_their_instruction() -> None:
     run, copy, user = parse("RUN <<EOF\none\n# two\nEOF\nCOPY <<-'A' <<\"B\" /x/\n\tin a\n\tA\nin b\nB\nUSER x\n")
-    assert run.heredocs == (Heredoc("EOF", "one\n# two\n", expand=True),)
-    assert copy.heredocs == (Heredoc("A", "in a\n", expand=False), Heredoc("B", "in b\n", expand=False))
+    assert run.heredocs == (Heredoc("EOF", "one\n# two\n", expand=True, mark="<<EOF"),)
+    assert copy.heredocs == (
+        Heredoc("A", "in a\n", expand=False, mark="<<-'A'"),
+        Heredoc("B", "in b\n", expand=False, mark='<<"B"'),
+    )
     assert (user.name, user.line) == ("USER", 10)
 
 
 def test_a_here_document_without_end_is_refused_with_its_line() -> None:
     with pytest.raises(InvalidTask, match=r"line 2.*'EOF'"):
         parse("FROM x\nRUN <<EOF\nnever\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "cat <<< EOF",
+        'echo "a <<EOF b"',
+        "echo $((1 << 3))",
+        "x=$((1<<SHIFT))",
+        "cat<<EOF",
+        '["cat", "<<EOF"]',
+        "echo '<<EOF'",
+    ],
+)
+def test_what_only_looks_like_a_here_document_is_none(value: str) -> None:
+    (instruction,) = parse(f"RUN {value}\n")
+    assert instruction.heredocs == ()
+
+
+def test_a_here_document_may_go_to_another_descriptor() -> None:
+    (instruction,) = parse("RUN program 3<<IN\ntext\nIN\n")
+    assert instruction.heredocs == (Heredoc("IN", "text\n", expand=True, mark="3<<IN"),)
+
+
+def test_other_directives_do_not_end_the_directives() -> None:
+    assert values("# syntax=docker/dockerfile:1\n# escape=`\nRUN a `\n b\n") == [("RUN", "a  b")]
+
+
+def test_an_unknown_escape_character_is_refused() -> None:
+    with pytest.raises(InvalidTask, match=r"line 1.*'x'"):
+        parse("# escape=x\nFROM a\n")
+
+
+def test_a_dockerfile_of_too_many_instructions_is_refused_with_its_line() -> None:
+    with pytest.raises(InvalidTask, match=r"line 501.*more than 500"):
+        parse("RUN x\n" * 501)

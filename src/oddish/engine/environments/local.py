@@ -1,6 +1,7 @@
 """Harbor's environment contract on the local sandbox: no container engine, image or registry."""
 
 import asyncio
+import inspect
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -11,17 +12,19 @@ from typing import Any, override
 from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME, require_agent_environment_definition
-from harbor.environments.options import EnvironmentOptions
+from harbor.models.task.config import HealthcheckConfig
 from harbor.models.trial.config import ResourceMode
 from harbor.utils.path_filter import filter_paths_by_patterns
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from oddish.cache import Held
 from oddish.errors import InvalidInput, InvalidTask, Unavailable
 from oddish.home import home, private_directory
-from oddish.sandbox import build, dockerfile, host, layers, plan, transfer, users
+from oddish.sandbox import build, dockerfile, fidelity, host, layers, plan, platforms, transfer, users
 from oddish.sandbox.archive import Extracted
 from oddish.sandbox.cgroup import controllers
 from oddish.sandbox.context import Context
+from oddish.sandbox.entry import EntryPoint
 from oddish.sandbox.layers import LayerStore
 from oddish.sandbox.sandbox import CommandFailed, Sandbox, Stream
 from oddish.sandbox.spec import Bind, Command, Limits, Spec, User
@@ -30,32 +33,43 @@ from oddish.sandbox.sweep import sweep
 
 _MEBIBYTE = 1024 * 1024
 _MISSING_PROGRAM = 127
+_HEALTH_SECONDS = 0.5
+_HEALTH_GRACE_SECONDS = 10
+_HARBORS_OWN = inspect.signature(BaseEnvironment.__init__).parameters.keys()
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-class LocalOptions(EnvironmentOptions):
-    """What a user can set with ``environment.kwargs``."""
+class LocalOptions(BaseModel):
+    """What a user can set with ``environment.kwargs``.
+
+    Not one of Harbor's option models, which releases before 0.26 do not have.
+    """
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     scratch: str | None = Field(
         default=None,
         description="Directory for running sandboxes and finished layers; default: sandboxes/ in the state directory.",
     )
     name: str | None = Field(default=None, description="Name of the sandbox; default: the session's.")
+    cache_bytes: int | None = Field(
+        default=None, ge=0, description="Size up to which finished layers are kept; default: all of them."
+    )
 
 
 class LocalEnvironment(BaseEnvironment):
     """One task environment in Linux namespaces. For trusted tasks: the kernel and mostly the network are shared."""
 
-    options_model = LocalOptions
-    options: LocalOptions
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._sandbox: Sandbox | None = None
+        self._entry: EntryPoint | None = None
         self._plan = plan.Plan()
+        options = _options({name: kwargs.pop(name) for name in kwargs.keys() - _HARBORS_OWN})
         super().__init__(*args, **kwargs)
-        scratch = self.options.scratch
+        self._cache_bytes = options.cache_bytes
+        scratch = options.scratch
         self._scratch = Path(scratch) if scratch else home() / "sandboxes"
-        label = _NAME.sub("-", self.options.name or self.session_id).strip("-.")[:80]
+        label = _NAME.sub("-", options.name or self.session_id).strip("-.")[:80]
         self._name = f"{label}-{secrets.token_hex(4)}"
 
     @staticmethod
@@ -81,15 +95,25 @@ class LocalEnvironment(BaseEnvironment):
 
     @classmethod
     @override
-    def preflight(cls, kwargs: dict[str, Any] | None = None) -> None:
-        super().preflight(kwargs)
+    def preflight(cls, *args: Any) -> None:
+        super().preflight(*args)
         if reason := support().reason:
             raise SystemExit(reason)
 
     @property
     def fidelity_notes(self) -> tuple[str, ...]:
-        """Where this environment differs from what its Dockerfile says."""
-        return tuple(self._plan.notes)
+        """Where this environment differs from the container that the task was written for."""
+        limited = self._spec().limits
+        here = fidelity.Circumstances(
+            system=host.system_name(),
+            privileged=host.privileged(),
+            controllers=controllers(),
+            network=not self._network_disabled,
+            cpus=self.task_env_config.cpus if limited.cpu_quota is None else None,
+            memory_mb=self._effective_memory_mb,
+        )
+        image = self._plan.image or self.task_env_config.docker_image or "of the task"
+        return fidelity.notes(self._plan, image, here)
 
     @override
     def _validate_definition(self) -> None:
@@ -108,9 +132,12 @@ class LocalEnvironment(BaseEnvironment):
         file = self.environment_dir / DOCKERFILE_NAME
         if file.exists():
             self._plan = plan.make(dockerfile.parse(file.read_text(errors="replace")))
-        else:
-            image = self.task_env_config.docker_image
-            self._plan.notes.append(f"this machine's own system stands in for the image {image}")
+        wanted, here = self._plan.platform, platforms.current()
+        if wanted and not here.covers(wanted):
+            raise InvalidTask(
+                f"The Dockerfile is for the platform {wanted}; this machine is {here.name}.",
+                fix="Use a worker of that platform, or the docker environment.",
+            )
 
     def _spec(self, suffix: str = "") -> Spec:
         memory = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
@@ -127,6 +154,7 @@ class LocalEnvironment(BaseEnvironment):
                 memory_bytes=memory * _MEBIBYTE if memory else None,
                 cpu_weight=self._resource_request_value("cpu", auto_mode=ResourceMode.REQUEST) or 1.0,
                 cpu_quota=self._resource_limit_value("cpu", auto_mode=ResourceMode.REQUEST),
+                disk_bytes=storage * _MEBIBYTE if (storage := self._effective_storage_mb) else None,
             ),
         )
 
@@ -138,34 +166,40 @@ class LocalEnvironment(BaseEnvironment):
             await asyncio.to_thread(bind.source.mkdir, parents=True, exist_ok=True)
         for note in self.fidelity_notes:
             self.logger.info(note)
-        if self._plan.has_commands and not force_build:
-            layer = await self._layer()
-            self._sandbox = await self._start_on(layer)
+        if self._plan.has_commands:
+            self._sandbox = await self._start_on_layer(force_build=force_build)
         else:
             self._sandbox = await Sandbox.start(self._spec())
             await self._build(self._sandbox)
         await self._try_shell(self._sandbox)
+        await self._enter(self._sandbox)
         await self._make_workdir()
         await self._upload_environment_dir_after_start()
         await self.ensure_dirs(self._mount_targets(writable_only=True))
+        await self._wait_until_healthy()
 
-    async def _layer(self) -> Path:
-        """The layer of this Dockerfile, built by whoever of several trials comes first."""
-        store = LayerStore(self._scratch / "layers")
+    async def _start_on_layer(self, *, force_build: bool) -> Sandbox:
+        """On the layer of this Dockerfile, built by whoever of several trials comes first, or anew if forced."""
+        store = LayerStore(self._scratch / "layers", self._cache_bytes)
         name = await asyncio.to_thread(layers.key, self._plan, self.environment_dir)
-        async with store.building(name):
-            if found := store.find(name):
-                return found
-            builder = await Sandbox.start(replace(self._spec("-build"), binds=()))
-            try:
-                await self._build(builder)
-                return await store.keep(name, builder)
-            finally:
-                await builder.stop()
+        if force_build:
+            name = f"{name}-{secrets.token_hex(4)}"
+        async with store.hold(name, self._built) as layer:
+            return await self._start_on(layer)
 
-    async def _start_on(self, layer: Path) -> Sandbox:
+    async def _built(self) -> Sandbox:
+        """A sandbox in which the steps were carried out; building has the network, whatever the task has later."""
+        builder = await Sandbox.start(replace(self._spec("-build"), binds=(), network=True))
+        try:
+            await self._build(builder)
+        except BaseException:
+            await builder.stop()
+            raise
+        return builder
+
+    async def _start_on(self, layer: Held) -> Sandbox:
         """The layer is to blame when the sandbox does not start twice, and between the two starts without it."""
-        spec = replace(self._spec(), layers=(layer,))
+        spec = replace(self._spec(), layers=(layer.path,), locks=(layer.lock,))
         try:
             return await Sandbox.start(spec)
         except Unavailable:
@@ -189,14 +223,48 @@ class LocalEnvironment(BaseEnvironment):
             said = outcome.stderr.decode(errors="replace").strip()
             raise SandboxBuildFailedError(f"{order.argv[0]} does not work in this environment: {said}")
 
-    async def _build(self, sandbox: Sandbox) -> None:
-        async def record(line: str, _: Stream) -> None:
-            self.logger.debug(line.rstrip())
+    async def _record(self, line: str, _: Stream) -> None:
+        self.logger.debug(line.rstrip())
 
+    async def _build(self, sandbox: Sandbox) -> None:
         try:
-            await build.carry_out(self._plan, Context(self.environment_dir), sandbox, record)
+            await build.carry_out(self._plan, Context(self.environment_dir), sandbox, self._record)
         except build.BuildFailed as error:
             raise SandboxBuildFailedError(str(error)) from error
+
+    async def _enter(self, sandbox: Sandbox) -> None:
+        if not self._plan.entrypoint:
+            return
+        account = await users.resolve(sandbox, self._plan.user)
+        argv = self._plan.entrypoint
+        if not argv[0].startswith("/"):
+            argv = ("/usr/bin/env", "--", *argv)
+        order = Command(argv, self._variables(account), self._plan.workdir, account)
+        self._entry = EntryPoint(sandbox, order, self._record, self._note_end_of_entry)
+        try:
+            await self._entry.ready()
+        except CommandFailed as error:
+            if sandbox.ended or error.exhausted:
+                raise
+            raise SandboxBuildFailedError(f"ENTRYPOINT {argv[0]} cannot be started: {error}") from error
+
+    def _note_end_of_entry(self, code: int) -> None:
+        self.logger.warning("ENTRYPOINT ended with code %d; a container would have ended with it", code)
+
+    async def _wait_until_healthy(self) -> None:
+        """An engine checks every ``interval``; checking more often for as long finds the same, sooner."""
+        if check := self._plan.healthcheck:
+            limited = plan.shell_words(("timeout", f"{check.timeout:g}", *self._plan.shell, check.command))
+            await self.run_healthcheck(
+                HealthcheckConfig(
+                    command=limited,
+                    interval_sec=_HEALTH_SECONDS,
+                    start_interval_sec=_HEALTH_SECONDS,
+                    timeout_sec=check.timeout + _HEALTH_GRACE_SECONDS,
+                    start_period_sec=check.start_period + check.retries * check.interval,
+                    retries=1,
+                )
+            )
 
     async def _make_workdir(self) -> None:
         if workdir := self.task_env_config.workdir:
@@ -205,8 +273,11 @@ class LocalEnvironment(BaseEnvironment):
     @override
     async def stop(self, delete: bool) -> None:
         sandbox, self._sandbox = self._sandbox, None
+        entry, self._entry = self._entry, None
         if sandbox:
             await sandbox.stop()
+        if entry:
+            await entry.close()
 
     def _running(self) -> Sandbox:
         if self._sandbox is None:
@@ -302,3 +373,14 @@ class LocalEnvironment(BaseEnvironment):
 
     def _absolute(self, path: str) -> str:
         return str(Path(self.task_env_config.workdir or self._plan.workdir, path))
+
+
+def _options(kwargs: dict[str, Any]) -> LocalOptions:
+    try:
+        return LocalOptions.model_validate(kwargs)
+    except ValidationError as error:
+        named = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors(include_url=False))
+        raise InvalidInput(
+            f"The local environment does not take these kwargs: {named}.",
+            fix=f"It takes {', '.join(LocalOptions.model_fields)}.",
+        ) from None

@@ -1,0 +1,88 @@
+"""Whether a sandbox takes more of the disk than it may. Standard library only: the keeper imports it.
+
+Measuring a tree takes a walk through it, so it is done only when the filesystem has lost as much free space since the
+last walk as would be needed to exceed the limit.
+"""
+
+import contextlib
+import os
+import stat
+import time
+
+from oddish.removal import used_bytes
+
+INTERVAL_MILLISECONDS = 200
+RESERVE_BYTES = 1024**3
+_RESERVE_SHARE = 0.05
+_FAIR_SHARE = 0.25
+"""Of the reserve: a sandbox that holds less is not ended because others filled the disk."""
+_REST_PER_WALK = 10
+_MEBIBYTE = 1024**2
+
+
+class DiskWatch:
+    """``limit`` in bytes, None for no limit but the machine's reserve. ``init`` is the process id of the sandbox's."""
+
+    def __init__(self, directory: str, limit: int | None, init: int, *, reserve: int = RESERVE_BYTES) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._init = init
+        status = os.statvfs(directory)
+        self._reserve = min(reserve, int(status.f_blocks * status.f_frsize * _RESERVE_SHARE))
+        self._used = 0
+        self._free = self._free_bytes()
+        self._next_walk = 0.0
+
+    def verdict(self) -> str | None:
+        """Why the sandbox has to end, or None."""
+        free = self._free_bytes()
+        scarce = free < self._reserve
+        allowed = self._reserve * _FAIR_SHARE if scarce else None
+        if self._limit is not None:
+            allowed = min(self._limit, allowed) if allowed is not None else self._limit
+        grown = self._used + self._free - free
+        if allowed is None or grown <= allowed or time.monotonic() < self._next_walk:
+            return None
+        begun = time.monotonic()
+        self._used, self._free = used_bytes(self._directory) + self._deleted_bytes(), self._free_bytes()
+        self._next_walk = time.monotonic() + _REST_PER_WALK * (time.monotonic() - begun)
+        if self._used <= allowed:
+            return None
+        held = f"the sandbox holds {self._used // _MEBIBYTE} MB on disk"
+        if self._limit is not None and self._used > self._limit:
+            return f"{held}, more than its {self._limit // _MEBIBYTE} MB (storage_mb)"
+        return f"{held}, and this machine has only {free // _MEBIBYTE} MB left"
+
+    def _free_bytes(self) -> int:
+        status = os.statvfs(self._directory)
+        return status.f_bfree * status.f_frsize
+
+    def _deleted_bytes(self) -> int:
+        """Files that have no name any more and are still open in the sandbox."""
+        try:
+            namespace = os.readlink(f"/proc/{self._init}/ns/pid")  # noqa: PTH115 - keeps pathlib out of the keeper
+            devices = self._devices()
+        except OSError:
+            return 0
+        found: dict[tuple[int, int], int] = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/ns/pid") != namespace:  # noqa: PTH115
+                    continue
+                for number in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208
+                    with contextlib.suppress(OSError):
+                        file = os.stat(f"/proc/{pid}/fd/{number}")  # noqa: PTH116
+                        if stat.S_ISREG(file.st_mode) and not file.st_nlink and file.st_dev in devices:
+                            found[file.st_dev, file.st_ino] = file.st_blocks * 512
+        return sum(found.values())
+
+    def _devices(self) -> set[int]:
+        """Those of the sandbox's overlays and of the disk below them; not those of memory."""
+        devices = {os.stat(self._directory).st_dev}  # noqa: PTH116
+        with open(f"/proc/{self._init}/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            for line in file:
+                before, _, after = line.partition(" - ")
+                if after.startswith("overlay "):
+                    major, _, minor = before.split()[2].partition(":")
+                    devices.add(os.makedev(int(major), int(minor)))
+        return devices
