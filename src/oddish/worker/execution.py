@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,8 @@ class Services:
     tasks: TaskCache
     workspace: Workspace
     rng: random.Random
+    left_behind: Callable[[], None]
+    """Called when an attempt ended without clearing up after itself."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class Execution:
         self._services = services
         self._prefix = f"trials/{claim.subject_id}/{claim.tag}"
         self._cancelled = asyncio.Event()
+        self._cleared_up = True
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
 
@@ -100,6 +104,8 @@ class Execution:
                 await self._record_failure(error)
             finally:
                 await asyncio.to_thread(services.workspace.discard, claim.label)
+                if not self._cleared_up:
+                    services.left_behind()
 
     async def give_back(self) -> None:
         """Return the claim because the worker cannot go on with it; nothing of it may be running any more."""
@@ -151,11 +157,13 @@ class Execution:
             harbor=spec.harbor,
             deadline_sec=self._services.settings.attempt_deadline_seconds,
             scratch=str(self._services.workspace.sandbox),
+            owner=self._services.workspace.owner,
         )
 
     async def _drive(self, run: Run) -> Done:
         await self._services.engine.start()
         async with self._services.engine.attempt(run) as child:
+            self._cleared_up = False
             canceller = asyncio.create_task(self._cancel_when_asked(child))
             try:
                 async for line in child:
@@ -165,6 +173,7 @@ class Execution:
                 canceller.cancel()
         if child.done is None:
             raise AttemptCrashed(child.label, await child.wait())
+        self._cleared_up = True
         return child.done
 
     async def _show(self, stage: str) -> None:

@@ -38,6 +38,7 @@ from oddish.worker.credentials import own_credentials
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.persistence import insist
+from oddish.worker.sweeping import Sweeper
 from oddish.worker.taskcache import TaskCache
 from oddish.worker.workspace import Workspace
 
@@ -81,7 +82,9 @@ class WorkerService:
             tasks=TaskCache(self._workspace.tasks, store, limits),
             workspace=self._workspace,
             rng=random.Random(),  # noqa: S311 - jitter
+            left_behind=lambda: self._sweeper.soon(),
         )
+        self._sweeper = Sweeper(self._workspace.owner, self._workspace.living)
         self._executions: dict[tuple[int, int], tuple[Execution, asyncio.Task[None]]] = {}
         self._idle_since: dict[tuple[int, int], float] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -120,11 +123,16 @@ class WorkerService:
             log.info("worker ready", worker=self.id, pools=self._pools)
             heartbeat.start()
             listener = asyncio.create_task(self._listen(heartbeat))
+            docker = any(pool.startswith("docker@") for pool in self._pools)
+            sweeping = asyncio.create_task(self._sweeper.run()) if docker else None
             try:
                 await self._work(heartbeat)
             finally:
                 listener.cancel()
                 await self._end_executions()
+                if sweeping is not None:
+                    sweeping.cancel()
+                    await self._sweeper.finish()
                 await asyncio.to_thread(heartbeat.stop)
                 await self._retire()
         finally:
