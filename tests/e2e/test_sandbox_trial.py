@@ -1,7 +1,6 @@
 """Harbor's own trials in the local environment, through its contract and nothing else."""
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
@@ -9,17 +8,15 @@ from typing import Any
 
 import pytest
 from harbor.environments.base import HealthcheckError, SandboxBuildFailedError
-from harbor.models.task.config import EnvironmentConfig as TaskEnvironment
 from harbor.models.task.config import HealthcheckConfig, NetworkMode, NetworkPolicy
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, ServiceVolumeConfig, TaskConfig, TrialConfig
-from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import TrialResult
 from harbor.trial.trial import Trial
 
-from oddish.engine.environments.local import LocalEnvironment
 from oddish.errors import InvalidTask, Unavailable
 from oddish.sandbox import host
 from oddish.sandbox.sandbox import CommandFailed
+from support.sandbox_environments import StartEnvironment, environments
 from support.sandbox_kit import NOTHING, names, traces
 
 pytestmark = [
@@ -30,7 +27,6 @@ pytestmark = [
 IMPORT_PATH = "oddish.engine.environments.local:LocalEnvironment"
 root_only = pytest.mark.skipif(not host.privileged(), reason="the system is read-only without privileges")
 type RunTrial = Callable[..., Coroutine[Any, Any, TrialResult]]
-type StartEnvironment = Callable[..., Coroutine[Any, Any, LocalEnvironment]]
 
 
 @pytest.fixture
@@ -57,33 +53,8 @@ def run_trial(tmp_path: Path, scratch: Path) -> RunTrial:
 
 @pytest.fixture
 async def start(tmp_path: Path, scratch: Path) -> AsyncIterator[StartEnvironment]:
-    started: list[LocalEnvironment] = []
-
-    async def make(
-        dockerfile: str = "FROM debian\nWORKDIR /app\n", *, force_build: bool = False, **changes: Any
-    ) -> LocalEnvironment:
-        directory = tmp_path / "environment"
-        directory.mkdir(exist_ok=True)
-        (directory / "Dockerfile").write_text(dockerfile)
-        paths = TrialPaths(tmp_path / "trial")
-        paths.mkdir()
-        environment = LocalEnvironment(
-            environment_dir=directory,
-            environment_name="made",
-            session_id=f"made__{len(started)}",
-            trial_paths=paths,
-            task_env_config=changes.pop("task_env_config", TaskEnvironment()),
-            logger=logging.getLogger("test"),
-            scratch=str(scratch),
-            **changes,
-        )
-        started.append(environment)
-        await environment.start(force_build=force_build)
-        return environment
-
-    yield make
-    for environment in started:
-        await environment.stop(delete=True)
+    async with environments(tmp_path, scratch) as start:
+        yield start
 
 
 def reward(result: TrialResult) -> object:

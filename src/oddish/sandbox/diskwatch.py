@@ -18,6 +18,8 @@ _FAIR_SHARE = 0.25
 """Of the reserve: a sandbox that holds less is not ended because others filled the disk."""
 _REST_PER_WALK = 10
 _MEBIBYTE = 1024**2
+_OVERHEAD_BYTES = 16 * _MEBIBYTE
+"""What directories and half-filled blocks may take beside the limit: one file as large as the limit is no breach."""
 
 
 class DiskWatch:
@@ -37,9 +39,10 @@ class DiskWatch:
         """Why the sandbox has to end, or None."""
         free = self._free_bytes()
         scarce = free < self._reserve
-        allowed = self._reserve * _FAIR_SHARE if scarce else None
+        allowed = int(self._reserve * _FAIR_SHARE) if scarce else None
         if self._limit is not None:
-            allowed = min(self._limit, allowed) if allowed is not None else self._limit
+            most = self._limit + _OVERHEAD_BYTES
+            allowed = most if allowed is None else min(most, allowed)
         grown = self._used + self._free - free
         if allowed is None or grown <= allowed or time.monotonic() < self._next_walk:
             return None
