@@ -3,7 +3,7 @@
 Members that reach out of the sandbox are open in local mode only, where the caller owns the machine anyway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from oddish.errors import InvalidInput
 from oddish.tasks.characters import variable_flaw
@@ -60,6 +60,12 @@ LOCAL_SECTIONS: Mapping[str, Members] = {
 }
 TIME_LIMITS = ("timeout_sec", "timeout_multiplier")
 REACHING_OUT = ("mount", "compose", "import", "volume", "privileged")
+FILES = frozenset({"path", "paths", "file", "files", "dir", "dirs", "directory"})
+"""Words in arguments that name something on the worker, which Harbor would copy into the sandbox."""
+WORKER_FILES = frozenset(
+    {"CODEX_AUTH_JSON_PATH", "CODEX_FORCE_AUTH_JSON", "GEMINI_FORCE_OAUTH", "GEMINI_OAUTH_CREDS_PATH"}
+)
+"""Variables that make Harbor copy a login of the worker's own account, or any file of it, into the sandbox."""
 
 
 class ClosedPassthrough(InvalidInput):
@@ -89,8 +95,17 @@ def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
 
 def check_kwargs(where: str, kwargs: Mapping[str, object]) -> None:
     """Raises ``ClosedPassthrough`` for an argument that could open the machine to the sandbox."""
-    for name in kwargs:
-        if any(word in name.lower() for word in REACHING_OUT):
+    for name, value in kwargs.items():
+        words = name.lower().split("_")
+        file_or_text = "config" in words and isinstance(value, str)
+        if file_or_text or FILES & {*words} or any(word in name.lower() for word in REACHING_OUT):
+            raise _closed(f"{where}.{name}")
+
+
+def check_worker_files(where: str, names: Iterable[str]) -> None:
+    """Raises ``ClosedPassthrough`` for a variable that would hand files of the worker to the sandbox."""
+    for name in names:
+        if name in WORKER_FILES:
             raise _closed(f"{where}.{name}")
 
 

@@ -28,7 +28,7 @@ from oddish.trials.catalogue import load_catalogue
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.live import is_live
-from oddish.trials.passthrough import VARIANT
+from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
 from oddish.trials.units import TrialConfig, Unit, unit
 from oddish.variants.reference import Reference
@@ -113,6 +113,8 @@ class Prepared:
 async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     refuse_unusable(submission.credentials)
+    if not policy.local:
+        check_worker_files("credentials", submission.credentials)
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
     harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:

@@ -16,7 +16,7 @@ from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_
 from oddish.trials.catalogue import Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.credentials import TrialNames, names_of
-from oddish.trials.passthrough import check_harbor, check_kwargs
+from oddish.trials.passthrough import check_harbor, check_kwargs, check_worker_files
 from oddish.variants.reference import Reference
 
 ON_THE_WORKER = frozenset({"local", "docker"})
@@ -116,6 +116,7 @@ def unit(
     offer.check_agent(config.agent, model)
     if not local:
         check_kwargs("agent_config.kwargs", config.kwargs)
+        check_worker_files("agent_config.env", config.env)
     refuse_plain_secrets("agent_config.kwargs", config.kwargs)
     passed_on = _with_overrides(harbor, config.overrides)
     check_harbor(passed_on, local=local)

@@ -158,3 +158,17 @@ def test_a_submission_of_a_batch_has_its_own(server: Server, client: httpx2.Clie
     assert answer.json()["results"][0]["error"]["code"] == "missing_credential"
     assert KEY not in answer.text
     assert stored(server)["credentials"] == {"ANTHROPIC_API_KEY": KEY}
+
+
+def test_files_of_a_worker_are_no_credentials_of_strangers(
+    start: Callable[..., Server], settings: Any, client: httpx2.Client, task_id: str
+) -> None:
+    codex = {"agent": "claude-code", "model": "m", "agent_config": {"env": {"CODEX_AUTH_JSON_PATH": "/etc/passwd"}}}
+    answers = [
+        sweep(client, task_id, codex),
+        sweep(client, task_id, CLAUDE, credentials={"CODEX_FORCE_AUTH_JSON": "1"}),
+        client.put("/secrets/GEMINI_OAUTH_CREDS_PATH", json={"value": "/etc/passwd"}),
+    ]
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(400, "closed_passthrough")}
+    local = start(settings.model_copy(update={"deployment": "local"})).client()
+    assert local.put("/secrets/GEMINI_OAUTH_CREDS_PATH", json={"value": "/etc/passwd"}).status_code == 200

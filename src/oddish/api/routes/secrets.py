@@ -9,6 +9,7 @@ from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.credentials import DeletedSecret, SecretRequest, SecretResponse, SecretsResponse
 from oddish.trials.organisation_secrets import delete_secret, keep_secret, list_secrets
+from oddish.trials.passthrough import check_worker_files
 
 router = new_router()
 
@@ -28,6 +29,8 @@ async def set_secret(
     name: SecretName, body: SecretRequest, principal: PrincipalOf, services: ServicesOf
 ) -> SecretResponse:
     """Keep a value for the trials whose agent or task names the variable; attempts that start from now on get it."""
+    if services.settings.deployment != "local":
+        check_worker_files("secrets", [name])
     async with services.engine.begin() as connection:
         kept = await keep_secret(connection, services.keyring, principal, name, body.value)
     return SecretResponse.model_validate(kept)
