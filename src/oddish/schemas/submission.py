@@ -42,6 +42,11 @@ class AgentConfig(BaseModel):
     override_timeout_sec: Annotated[float, Field(gt=0)] | None = None
     max_timeout_sec: Annotated[float, Field(gt=0)] | None = None
     extra_allowed_hosts: list[Name] | None = None
+    disable_web_tools: bool | None = Field(
+        None,
+        description="Whether the agent does without tools that search or fetch the web at the model's provider. "
+        "Default: it does where the task closes the internet to it.",
+    )
 
     @field_validator("env", mode="before")
     @classmethod
@@ -49,7 +54,7 @@ class AgentConfig(BaseModel):
         return _variables(env)
 
     def overrides(self) -> dict[str, Any]:
-        return self.model_dump(exclude={"env", "kwargs"}, exclude_none=True)
+        return self.model_dump(exclude={"env", "kwargs", "disable_web_tools"}, exclude_none=True)
 
 
 class SweepConfig(RequestBody):

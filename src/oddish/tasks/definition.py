@@ -65,6 +65,8 @@ class TaskDefinition:
     keywords: tuple[str, ...]
     environment: TaskEnvironment
     steps: tuple[TaskStep, ...]
+    agent_network_modes: tuple[str, ...]
+    """Of each step while the agent is at work, of the one phase without steps; as in ``TaskEnvironment``."""
     agent_timeout_sec: float | None
     """None: the task sets no limit."""
     verifier_timeout_sec: float
@@ -146,6 +148,7 @@ def _definition(root: Path, config: dict[str, Any]) -> TaskDefinition:
             )
             for step in steps
         ),
+        agent_network_modes=_agent_network_modes(config),
         agent_timeout_sec=agent.get("timeout_sec"),
         verifier_timeout_sec=verifier.get("timeout_sec", 600.0),
         has_solution=_has_solution(root, config),
@@ -170,6 +173,12 @@ def _environment(root: Path, environment: dict[str, Any]) -> TaskEnvironment:
         allowed_hosts=tuple(environment.get("allowed_hosts", ())),
         build_timeout_sec=environment.get("build_timeout_sec", 600.0),
     )
+
+
+def _agent_network_modes(config: dict[str, Any]) -> tuple[str, ...]:
+    usual = config.get("agent", {}).get("network_mode") or config.get("environment", {}).get("network_mode", "public")
+    steps = config.get("steps") or [{}]
+    return tuple(step.get("agent", {}).get("network_mode") or usual for step in steps)
 
 
 def _has_solution(root: Path, config: dict[str, Any]) -> bool:

@@ -237,7 +237,7 @@ class _Creation:
             "provider": entry.key.provider,
             "queue_key": entry.key.key,
             "environment": entry.offer.environment,
-            "agent_config": entry.agent_config,
+            "agent_config": entry.agent_config_on(self.version.definition),
             "harbor_config": entry.harbor,
             "unit_hash": entry.hash,
             "secret_id": secret_id,

@@ -1,8 +1,8 @@
 """The unit of comparison of a submission: which trials are the same measurement. Pure.
 
-Unit = agent, normalised model, agent configuration and another Harbor if one is asked for, without the values of
-secret-named variables, on one task version in one experiment. The environment is not part of it: whoever leaves it to
-the server is content with any, whoever names one is given trials in that one (see ``planning``).
+Unit = agent, normalised model, agent configuration, another Harbor if one is asked for and whether nobody verifies,
+without the values of secret-named variables, on one task version in one experiment. The environment is not part of it:
+whoever leaves it to the server is content with any, whoever names one is given trials in that one (see ``planning``).
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from oddish.trials.catalogue import Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.credentials import TrialNames, names_of
 from oddish.trials.passthrough import check_harbor, check_kwargs, check_worker_files
+from oddish.trials.web_tools import is_closed, with_web_tools
 from oddish.variants.reference import Reference
 
 ON_THE_WORKER = frozenset({"local", "docker"})
@@ -41,6 +42,8 @@ class TrialConfig:
     kwargs: Mapping[str, object] = field(default_factory=dict)
     overrides: Mapping[str, object] = field(default_factory=dict)
     """Members of Harbor's agent section."""
+    disable_web_tools: bool | None = None
+    """None: they are off where the task closes the internet to the agent."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,15 @@ class Unit:
     hidden: Mapping[str, str] = field(repr=False)
     harbor: Mapping[str, object]
     hash: bytes
+    disable_web_tools: bool | None = None
+
+    def agent_config_on(self, definition: Mapping[str, object]) -> dict[str, object]:
+        """The configuration of its trials on one task, as it is stored and shown."""
+        kwargs = self.agent_config["kwargs"]
+        assert isinstance(kwargs, Mapping)  # noqa: S101
+        closed = is_closed(definition)
+        kwargs = with_web_tools(self.agent, kwargs, disabled=self.disable_web_tools, closed=closed)
+        return {**self.agent_config, "kwargs": kwargs}
 
     def check_task(self, definition: Mapping[str, object]) -> None:
         """Refuse what would fail the same way in every attempt. Raises ``UnfitTask``."""
@@ -121,8 +133,11 @@ def unit(
     passed_on = _with_overrides(harbor, config.overrides)
     check_harbor(passed_on, local=local)
     shown, hidden = split_env(config.env)
-    agent_config = {"env": shown, "kwargs": dict(config.kwargs)}
-    variant = {"harbor": reference.record()["sha"]} if reference is not None else {}
+    kwargs = with_web_tools(config.agent, config.kwargs, disabled=config.disable_web_tools)
+    agent_config = {"env": shown, "kwargs": kwargs}
+    variant: dict[str, object] = {"harbor": reference.record()["sha"]} if reference is not None else {}
+    if _unverified(passed_on):
+        variant["unverified"] = True
     return Unit(
         agent=config.agent,
         model=model,
@@ -134,6 +149,7 @@ def unit(
         hidden=hidden,
         harbor=passed_on,
         hash=unit_hash(config.agent, model, {**agent_config, **variant, "overrides": dict(config.overrides)}),
+        disable_web_tools=config.disable_web_tools,
     )
 
 
@@ -143,6 +159,11 @@ def unit_hash(agent: str, model: str | None, agent_config: Mapping[str, object])
     except ValueError as error:
         raise InvalidInput("agent_config holds a number that JSON has no form for.", fix="Leave out NaN.") from error
     return hashlib.sha256(document.encode()).digest()
+
+
+def _unverified(harbor: Mapping[str, object]) -> bool:
+    verifier = harbor.get("verifier")
+    return isinstance(verifier, Mapping) and verifier.get("disable") is True
 
 
 def _with_overrides(harbor: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:

@@ -54,6 +54,7 @@ def test_a_full_definition(tmp_path: Path) -> None:
     assert (environment.gpus, environment.gpu_types, environment.needs_tpu) == (1, ("T4",), False)
     assert (environment.os, environment.network_mode, environment.build_timeout_sec) == ("linux", "public", 60)
     assert (environment.docker_image, environment.has_dockerfile, environment.has_compose) == (None, True, False)
+    assert task.agent_network_modes == ("no-network",)
     assert task.has_solution
     assert [(variable.name, variable.section, variable.required) for variable in task.variables] == [
         ("MCP_TOKEN", "environment.mcp_servers[0].headers", True),
@@ -72,6 +73,25 @@ def test_a_task_with_steps(tmp_path: Path) -> None:
         ("one", 5, None),
         ("two", None, 7),
     ]
+    assert task.agent_network_modes == ("public", "public")
+
+
+@pytest.mark.parametrize(
+    ("config", "modes"),
+    [
+        ("", ("public",)),
+        ("environment.allow_internet = false", ("no-network",)),
+        ('environment.network_mode = "no-network"\nagent.network_mode = "public"', ("public",)),
+        (
+            'agent.network_mode = "allowlist"\n[[steps]]\nname = "one"\n'
+            '[[steps]]\nname = "two"\nagent.network_mode = "no-network"',
+            ("allowlist", "no-network"),
+        ),
+    ],
+)
+def test_how_far_the_agent_reaches_in_each_step(tmp_path: Path, config: str, modes: tuple[str, ...]) -> None:
+    tree = {**TASK, "task.toml": config, "steps/one/instruction.md": "1", "steps/two/instruction.md": "2"}
+    assert load_task(plant(tmp_path / "task", tree)).agent_network_modes == modes
 
 
 MISSING = object()

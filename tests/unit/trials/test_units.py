@@ -39,6 +39,35 @@ def test_the_values_of_secrets_do_not_matter_their_names_do() -> None:
     assert hashed(MODE="one") != hashed(MODE="two")
 
 
+def test_the_unit_of_an_ordinary_submission_is_the_same_in_every_release() -> None:
+    config = TrialConfig("claude-code", "anthropic/claude-sonnet-4-5", 3, env={"A_KEY": "x"}, kwargs={"max_turns": 5})
+    assert (
+        made(config, verifier={"disable": False}).hash.hex()
+        == "d3b8399bfa277c8f17cef45b9c755c16194e9f3722ea30091492abd38baa5ea4"
+    )
+
+
+def test_trials_that_nobody_verifies_are_a_measurement_of_their_own() -> None:
+    plain = made(TrialConfig("nop", None, 1))
+    unverified = made(TrialConfig("nop", None, 1), verifier={"disable": True})
+    assert plain.hash != unverified.hash
+    assert plain.hash == made(TrialConfig("nop", None, 1), verifier={"disable": False, "max_timeout_sec": 5}).hash
+
+
+def test_web_tools_are_off_where_the_task_closes_the_internet_and_that_is_the_same_measurement() -> None:
+    entry = made(TrialConfig("claude-code", "m", 1))
+    assert entry.agent_config_on({"agent_network_modes": ["public"]}) == entry.agent_config
+    assert entry.agent_config_on({"agent_network_modes": ["allowlist"]}) == {
+        "env": {},
+        "kwargs": {"disallowed_tools": "WebSearch,WebFetch"},
+    }
+    same = made(TrialConfig("claude-code", "m", 1, kwargs={"disallowed_tools": "WebSearch,WebFetch"}))
+    forced = made(TrialConfig("claude-code", "m", 1, disable_web_tools=True))
+    assert entry.hash != forced.hash == same.hash
+    kept = made(TrialConfig("claude-code", "m", 1, disable_web_tools=False))
+    assert kept.agent_config_on({"agent_network_modes": ["no-network"]})["kwargs"] == {"disable_web_search": False}
+
+
 def test_overrides_of_the_agent_reach_harbor_and_count() -> None:
     plain = made(TrialConfig("nop", None, 1))
     limited = made(TrialConfig("nop", None, 1, overrides={"max_timeout_sec": 5}), agent={"extra_allowed_hosts": ["a"]})

@@ -156,6 +156,7 @@ def _config(config: SweepConfig, environment: str | None) -> TrialConfig:
         env=config.agent_config.env,
         kwargs=config.agent_config.kwargs,
         overrides=config.agent_config.overrides(),
+        disable_web_tools=config.agent_config.disable_web_tools,
     )
 
 
