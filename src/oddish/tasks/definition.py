@@ -14,11 +14,13 @@ from oddish.errors import InvalidInput, InvalidTask
 from oddish.tasks.config import check_config
 from oddish.tasks.fields import FieldError
 from oddish.tasks.structure import CONFIG_FILE, check_structure
+from oddish.tasks.surroundings import agent_networks, verifier_places
 from oddish.tasks.timeouts import Timeout, timeouts
 from oddish.tasks.variables import Variable, variables
 
 MAX_NAME_LENGTH = 255
 MAX_CONFIG_BYTES = 1024 * 1024
+MAX_DOCKERFILE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,12 @@ class TaskEnvironment:
     """``public``, ``no-network`` or ``allowlist``."""
     allowed_hosts: tuple[str, ...]
     build_timeout_sec: float
+    directory: str
+    """Where its files are, below the task."""
+    dockerfile: str | None
+    """The text; None when there is none, or it is longer than ``MAX_DOCKERFILE_BYTES``."""
+    phase_network_modes: tuple[str, ...]
+    """What the agent and the verifier ask for while they run in it, where they say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class TaskDefinition:
     description: str
     keywords: tuple[str, ...]
     environment: TaskEnvironment
+    verifier_environments: tuple[TaskEnvironment, ...]
+    """Those of verifiers that run in a sandbox of their own."""
     steps: tuple[TaskStep, ...]
     agent_network_modes: tuple[str, ...]
     """Of each step while the agent is at work, of the one phase without steps; as in ``TaskEnvironment``."""
@@ -139,7 +149,11 @@ def _definition(root: Path, config: dict[str, Any]) -> TaskDefinition:
         declared_name=package.get("name"),
         description=package.get("description", ""),
         keywords=tuple(package.get("keywords", ())),
-        environment=_environment(root, config.get("environment", {})),
+        environment=_environment(root, config.get("environment", {}), "environment", agent_networks(config)),
+        verifier_environments=tuple(
+            _environment(root, place.config, place.directory, place.phase_network_modes)
+            for place in verifier_places(root, config)
+        ),
         steps=tuple(
             TaskStep(
                 name=step["name"],
@@ -157,11 +171,13 @@ def _definition(root: Path, config: dict[str, Any]) -> TaskDefinition:
     )
 
 
-def _environment(root: Path, environment: dict[str, Any]) -> TaskEnvironment:
+def _environment(
+    root: Path, environment: dict[str, Any], directory: str, phase_network_modes: tuple[str, ...]
+) -> TaskEnvironment:
     return TaskEnvironment(
         docker_image=environment.get("docker_image") or None,
-        has_dockerfile=(root / "environment" / "Dockerfile").is_file(),
-        has_compose=(root / "environment" / "docker-compose.yaml").is_file(),
+        has_dockerfile=(root / directory / "Dockerfile").is_file(),
+        has_compose=(root / directory / "docker-compose.yaml").is_file(),
         os=environment.get("os", "linux"),
         cpus=environment.get("cpus"),
         memory_mb=environment.get("memory_mb"),
@@ -172,7 +188,19 @@ def _environment(root: Path, environment: dict[str, Any]) -> TaskEnvironment:
         network_mode=environment.get("network_mode", "public"),
         allowed_hosts=tuple(environment.get("allowed_hosts", ())),
         build_timeout_sec=environment.get("build_timeout_sec", 600.0),
+        directory=directory,
+        dockerfile=_dockerfile(root / directory / "Dockerfile"),
+        phase_network_modes=phase_network_modes,
     )
+
+
+def _dockerfile(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_DOCKERFILE_BYTES + 1)
+    except OSError:
+        return None
+    return content.decode(errors="replace").replace("\0", "\ufffd") if len(content) <= MAX_DOCKERFILE_BYTES else None
 
 
 def _agent_network_modes(config: dict[str, Any]) -> tuple[str, ...]:

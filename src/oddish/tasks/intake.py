@@ -72,6 +72,7 @@ def _description(task: TaskDefinition) -> Mapping[str, object]:
         "description": task.description,
         "keywords": task.keywords,
         "environment": asdict(task.environment),
+        "verifier_environments": [asdict(environment) for environment in task.verifier_environments],
         "agent_network_modes": task.agent_network_modes,
         "agent_timeout_sec": task.agent_timeout_sec,
         "verifier_timeout_sec": task.verifier_timeout_sec,

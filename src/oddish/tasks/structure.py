@@ -100,13 +100,13 @@ def _check_instruction(root: Path, name: str) -> None:
 
 
 def _check_tests(root: Path, config: dict[str, Any], step: dict[str, Any] | None, inputs: InputFilter) -> None:
-    separate = _is_separate(config, step)
+    separate = is_separate(config, step)
     if separate:
-        for environment, directory in _verifier_candidates(config, step):
+        for environment, directory in verifier_candidates(config, step):
             check_links(root, root / directory, inputs)
             if environment is not None and environment.get("docker_image"):
                 return
-            if _is_own_image(root / directory, environment):
+            if has_own_image(root / directory, environment):
                 check_links(root, root / directory)
                 return
         check_links(root, root / "environment")
@@ -142,14 +142,12 @@ def _mode(verifier: dict[str, Any]) -> str | None:
     return mode or ("separate" if "environment" in verifier else None)
 
 
-def _is_separate(config: dict[str, Any], step: dict[str, Any] | None) -> bool:
+def is_separate(config: dict[str, Any], step: dict[str, Any] | None) -> bool:
     own = _mode(step.get("verifier", {})) if step is not None else None
     return (own or _mode(config.get("verifier", {}))) == "separate"
 
 
-def _verifier_candidates(
-    config: dict[str, Any], step: dict[str, Any] | None
-) -> list[tuple[dict[str, Any] | None, str]]:
+def verifier_candidates(config: dict[str, Any], step: dict[str, Any] | None) -> list[tuple[dict[str, Any] | None, str]]:
     candidates: list[tuple[dict[str, Any] | None, str]] = []
     if step is not None:
         candidates.append((step.get("verifier", {}).get("environment"), f"steps/{step['name']}/tests"))
@@ -157,7 +155,7 @@ def _verifier_candidates(
     return candidates
 
 
-def _is_own_image(directory: Path, environment: dict[str, Any] | None) -> bool:
+def has_own_image(directory: Path, environment: dict[str, Any] | None) -> bool:
     if environment is not None and environment.get("docker_image"):
         return True
     return any((directory / name).is_file() for name in ("Dockerfile", "docker-compose.yaml"))
@@ -165,7 +163,7 @@ def _is_own_image(directory: Path, environment: dict[str, Any] | None) -> bool:
 
 def _verifier_os(config: dict[str, Any], step: dict[str, Any] | None) -> str:
     task_os: str = config.get("environment", {}).get("os", "linux")
-    for environment, _ in _verifier_candidates(config, step):
+    for environment, _ in verifier_candidates(config, step):
         if environment is not None:
             return str(environment.get("os", task_os))
     return task_os

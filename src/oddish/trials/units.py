@@ -16,6 +16,7 @@ from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_
 from oddish.trials.catalogue import Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.credentials import TrialNames, names_of
+from oddish.trials.localfit import obstacle
 from oddish.trials.passthrough import check_harbor, check_kwargs, check_worker_files
 from oddish.trials.web_tools import is_closed, with_web_tools
 from oddish.variants.reference import Reference
@@ -77,15 +78,16 @@ class Unit:
                 "The agent 'oracle' runs the task's own solution, and this task has none.",
                 fix="Add solution/solve.sh, or use another agent.",
             )
-        declared, overridden = definition.get("environment"), self.harbor.get("environment")
-        gpus = overridden.get("override_gpus") if isinstance(overridden, Mapping) else None
-        if gpus is None and isinstance(declared, Mapping):
-            gpus = declared.get("gpus")
-        if gpus and self.offer.environment == "local":
-            raise UnfitTask(
-                f"The task asks for {gpus} GPU(s), which the environment 'local' does not give.",
-                fix="Choose an environment that has them with --env.",
-            )
+        if self.offer.environment == "local" and (found := obstacle(self._overridden(definition))):
+            raise UnfitTask(found.message, fix=found.fix)
+
+    def _overridden(self, definition: Mapping[str, object]) -> Mapping[str, object]:
+        """``definition`` with the number of GPUs that the submission asks for instead."""
+        declared, overrides = definition.get("environment"), self.harbor.get("environment")
+        gpus = overrides.get("override_gpus") if isinstance(overrides, Mapping) else None
+        if gpus is None or not isinstance(declared, Mapping):
+            return definition
+        return {**definition, "environment": {**declared, "gpus": gpus}}
 
     def names(self, definition: Mapping[str, object], table: Table | None) -> TrialNames:
         """The variables that its trials take from the outside."""
