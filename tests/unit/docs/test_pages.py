@@ -26,10 +26,15 @@ ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
 every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 
 
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    """Every variable that is read somewhere."""
+    read = set().union(*(reference.variables_in(ROOT / name) for name in ("src", "scripts", "tests")))
+    return read | {f"{reference.PREFIX}{name.upper()}" for name in reference.Settings.model_fields}
+
+
 @every_page
-def test_variables_that_are_named_are_read(page: Path) -> None:
-    known = set().union(*(reference.variables_in(ROOT / name) for name in ("src", "scripts", "tests")))
-    known |= {f"{reference.PREFIX}{name.upper()}" for name in reference.Settings.model_fields}
+def test_variables_that_are_named_are_read(page: Path, known: set[str]) -> None:
     assert set(VARIABLE.findall(page.read_text())) - known == set()
 
 
