@@ -39,7 +39,6 @@ class FlakyProxy:
         self.heads: list[bytes] = []
         """The first lines and headers of the requests, in the order in which they came."""
         self._cuts: list[Cut] = []
-        self._refusing = False
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
@@ -51,14 +50,11 @@ class FlakyProxy:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        self.start(self._accept)
+        self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._reset_all()
+        self.go_down()
         for thread in self._threads:
             thread.join(10)
             assert not thread.is_alive()
@@ -70,25 +66,29 @@ class FlakyProxy:
         return cut
 
     def go_down(self) -> None:
-        """The server is away: open connections are reset, new ones too."""
-        self._refusing = True
+        """The server is away: open connections are reset, new ones refused."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         self._reset_all()
 
     def come_back(self) -> None:
-        self._refusing = False
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listen()
 
     def requests(self, start: bytes) -> list[bytes]:
         return [head for head in self.heads if head.startswith(start)]
 
-    def _accept(self) -> None:
+    def _listen(self) -> None:
+        listener = self._listener
+        self.start(lambda: self._accept(listener))
+
+    def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
-                client, _ = self._listener.accept()
+                client, _ = listener.accept()
             except OSError:
                 return
-            if self._refusing:
-                _reset(client)
-                continue
             try:
                 server = socket.create_connection(("127.0.0.1", self.upstream))
             except OSError:
