@@ -22,13 +22,15 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default_factory=home,
-        description="Directory of local state. Default: `oddish` in the data directory of the user.",
+        description="Directory of local state. Default: `oddish` in `XDG_DATA_HOME`, or in `~/.local/share`.",
     )
     deployment: Literal["local", "self-hosted", "hosted"] = Field(
-        "self-hosted", description="Whose rules apply; `local` is set by the stack that `oddish up` starts."
+        "self-hosted", description="Whose rules apply; the stack that `oddish up` starts sets `local`."
     )
     database_url: str = Field("", description="PostgreSQL, as `postgresql+psycopg://user@host/name`.")
-    storage_url: str = Field("", description="Object store: file://, s3://, gs:// or az://. Default: under home.")
+    storage_url: str = Field(
+        "", description="Object store: `file://`, `s3://`, `gs://` or `az://`. Default: `store` under home."
+    )
     host: str = Field("127.0.0.1", description="Address the API server binds.")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(8780, description="Port the API server binds; 0: any free one.")
     listen_fd: int | None = Field(
@@ -45,24 +47,26 @@ class Settings(BaseSettings):
     )
     log_format: Literal["console", "json"] = Field("console", description="Shape of log lines.")
 
-    default_concurrency: Positive = Field(8, description="Running trials per queue key unless set otherwise.")
-    baseline_concurrency: Positive = Field(256, description="Running trials of nop and oracle together.")
+    default_concurrency: Positive = Field(8, description="Trials that run at once per queue key.")
+    baseline_concurrency: Positive = Field(
+        256, description="Trials that run at once of the agents nop and oracle together."
+    )
     model_concurrency_overrides: dict[str, Annotated[int, Field(ge=0)]] = Field(
-        default_factory=dict, description="JSON map from queue key to its limit."
+        default_factory=dict, description='Limits of queue keys, as in `{"openai/gpt-5": 2}`.'
     )
     provider_concurrency: dict[str, Annotated[int, Field(ge=0)]] = Field(
-        default_factory=dict, description="JSON map from provider to the limit of all its models together."
+        default_factory=dict, description="Limits of providers, over all their models."
     )
     organisation_concurrency: Positive | None = Field(
-        None, description="Running trials of each organisation, over all models. Default: no limit."
+        None, description="Trials that run at once of each organisation. Default: no limit."
     )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
-        ["local", "docker"], description="JSON list of environments that workers offer where the machine can run them."
+        ["local", "docker"], description="Environments that workers offer where the machine can run them."
     )
     harbor_sources: list[str] = Field(
         default_factory=list,
-        description="JSON list of what `--harbor` may name: `package` for published releases, and patterns of "
+        description="What `--harbor` may name: `package` for published releases, and patterns of "
         "repository addresses such as `https://github.com/laude-institute/*`. Its code runs on the workers. "
         "A local stack allows everything.",
     )
@@ -90,8 +94,8 @@ class Settings(BaseSettings):
     )
     worker_credentials: list[str] = Field(
         default_factory=list,
-        description="JSON list of variables that a worker hands on from its own environment, each to the attempts whose "
-        'agent or task names it, as in `["OPENAI_API_KEY"]`.',
+        description="Variables that a worker hands on from its own environment, each to the attempts whose agent or task "
+        'names it, as in `["OPENAI_API_KEY"]`.',
     )
     attempt_deadline_seconds: Seconds = Field(
         12 * 3600, description="Wall time after which an attempt is ended, whatever phase it is in."
