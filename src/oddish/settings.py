@@ -94,7 +94,7 @@ class Settings(BaseSettings):
     )
     worker_credentials: list[str] = Field(
         default_factory=list,
-        description="Variables that a worker hands on from its own environment, each to the attempts whose agent or task "
+        description="Variables that a worker hands on from its own environment, to attempts whose agent or task "
         'names it, as in `["OPENAI_API_KEY"]`.',
     )
     attempt_deadline_seconds: Seconds = Field(
