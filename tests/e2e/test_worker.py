@@ -156,6 +156,7 @@ echo 1 > /logs/verifier/reward.txt""",
     trial_id = await deployment.submit(await deployment.task(task), secret_env={"SERVICE_TOKEN": "correct-horse"})
     async with RunningWorker(deployment.settings):
         [trial] = await deployment.finished(trial_id)
+    assert trial["result"].pop("_environment")["notes"]
     assert trial["result"] == {"[REDACTED]": "[REDACTED]", "n\ufffd": 1}
 
 

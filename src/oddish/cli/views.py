@@ -64,6 +64,10 @@ def print_trial(trial: Trial, details: Details) -> None:
         if value:
             made.add_row(label, one_line(value))
     print_table(made)
+    if notes := _notes(trial.get("result")):
+        say("\nWhere its environment differs from the task's container:")
+        for note in notes:
+            say(f"  {one_line(note)}")
     if trial.get("error_message"):
         say("\nError:")
         for line in clean(trial["error_message"]).splitlines()[:ERROR_LINES]:
@@ -104,6 +108,12 @@ def _tests(result: dict[str, JSON] | None) -> str | None:
     if not isinstance(verifier, dict) or verifier.get("tests") is None:
         return None
     return f"{verifier.get('passed')} of {verifier['tests']} passed"
+
+
+def _notes(result: dict[str, JSON] | None) -> list[str]:
+    environment = (result or {}).get("_environment")
+    notes = environment.get("notes") if isinstance(environment, dict) else None
+    return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
 
 
 def _tokens(trial: Trial) -> str | None:

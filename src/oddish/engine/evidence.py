@@ -1,4 +1,4 @@
-"""What a verifier left besides the reward: the metrics and the test report of a finished trial. No Harbor here.
+"""What a trial left besides the reward: metrics, test report and notes on the environment. No Harbor here.
 
 Written next to untrusted code, so nothing found here raises: what is not as agreed is as good as absent.
 """
@@ -20,6 +20,12 @@ COUNT_LIMIT = 2**31 - 1
 TOOL_LENGTH = 200
 RESERVED = "_verifier"
 """The key of a trial's result that holds the test report's summary, whatever a task writes there."""
+ENVIRONMENT = "_environment"
+"""The key that holds where the environment differed from the task's container: ``{"notes": [...]}``."""
+ENVIRONMENT_FILE = "environment.json"
+NOTES_LIMIT = 64 * 1024
+NOTES = 50
+NOTE_LENGTH = 500
 STATUSES = ("passed", "failed", "skipped", "pending", "other")
 
 
@@ -33,14 +39,19 @@ class TrialEvidence:
     reported_tests: int | None = None
     """The fewest tests that a step's report accounts for; None when a step has none. Without steps, the trial's."""
     trajectory: TrajectoryMetrics | None = None
+    notes: Sequence[str] = ()
+    """Where the environment differed from the container that the task was written for."""
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The ``result`` of the trial: its metrics, with the summary of its tests under the reserved key."""
-        if self.metrics is None and self.tests is None:
+        """The ``result`` of the trial: its metrics, with what is known besides under the reserved keys."""
+        known = {RESERVED: dict(self.tests)} if self.tests is not None else {}
+        if self.notes:
+            known[ENVIRONMENT] = {"notes": list(self.notes)}
+        if self.metrics is None and not known:
             return None
-        own = {name: value for name, value in (self.metrics or {}).items() if name != RESERVED}
-        return own if self.tests is None else own | {RESERVED: dict(self.tests)}
+        own = {name: value for name, value in (self.metrics or {}).items() if name not in (RESERVED, ENVIRONMENT)}
+        return own | known
 
 
 def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
@@ -51,7 +62,15 @@ def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
         tests=summaries[-1],
         reported_tests=None if None in summaries else min(summary["tests"] for summary in summaries if summary),
         trajectory=trajectory_metrics(directory, steps),
+        notes=environment_notes(directory),
     )
+
+
+def environment_notes(directory: Path) -> tuple[str, ...]:
+    """The notes in ``environment.json``, which an environment writes beside the trial's own record."""
+    notes = _member(_read(directory, ENVIRONMENT_FILE, NOTES_LIMIT), "notes")
+    texts = [note[:NOTE_LENGTH] for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
+    return tuple(texts[:NOTES])
 
 
 def metrics(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:

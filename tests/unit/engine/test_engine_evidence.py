@@ -10,7 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oddish.engine import evidence
-from oddish.engine.evidence import TrialEvidence, ctrf_summary, metrics, read_evidence, with_texts
+from oddish.engine.environments.record import add_notes
+from oddish.engine.evidence import (
+    TrialEvidence,
+    ctrf_summary,
+    environment_notes,
+    metrics,
+    read_evidence,
+    with_texts,
+)
 from support.harbor_jobs import JOBS
 
 CSV_TOTALS = JOBS / "03-ctrf-metrics/csv-totals__MYkwxb5"
@@ -45,6 +53,23 @@ def test_the_reserved_key_is_never_the_tasks_own() -> None:
     assert TrialEvidence(tests={"passed": 1}).result == {"_verifier": {"passed": 1}}
     assert TrialEvidence(metrics={}).result == {}
     assert TrialEvidence().result is None
+
+
+def test_where_the_environment_differs_is_part_of_the_result() -> None:
+    own = {"a": 1, "_environment": "the task's own"}
+    assert TrialEvidence(metrics=own).result == {"a": 1}
+    assert TrialEvidence(metrics=own, notes=("other",)).result == {"a": 1, "_environment": {"notes": ["other"]}}
+
+
+def test_notes_of_several_environments_are_gathered_and_those_of_a_hostile_hand_bounded(tmp_path: Path) -> None:
+    assert environment_notes(tmp_path) == ()
+    add_notes(tmp_path, ["both", "first"])
+    add_notes(tmp_path, ["both", "second"])
+    assert read_evidence(tmp_path).notes == ("both", "first", "second")
+    (tmp_path / "environment.json").write_text(json.dumps({"notes": [1, None, *("x" * 600 for _ in range(60))]}))
+    assert environment_notes(tmp_path) == ("x" * 500,) * 50
+    (tmp_path / "environment.json").write_text('{"notes": {}}')
+    assert environment_notes(tmp_path) == ()
 
 
 def written(directory: Path, name: str, content: bytes, *, below: str = "verifier") -> Path:

@@ -18,6 +18,7 @@ from harbor.utils.path_filter import filter_paths_by_patterns
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oddish.cache import Held
+from oddish.engine.environments import record
 from oddish.errors import InvalidInput, InvalidTask, Unavailable
 from oddish.home import home, private_directory
 from oddish.sandbox import build, dockerfile, fidelity, host, layers, plan, platforms, transfer, users
@@ -164,8 +165,7 @@ class LocalEnvironment(BaseEnvironment):
         await asyncio.to_thread(sweep, self._scratch)
         for bind in self._spec().binds:
             await asyncio.to_thread(bind.source.mkdir, parents=True, exist_ok=True)
-        for note in self.fidelity_notes:
-            self.logger.info(note)
+        await asyncio.to_thread(record.add_notes, self.trial_paths.trial_dir, self.fidelity_notes)
         if self._plan.has_commands:
             self._sandbox = await self._start_on_layer(force_build=force_build)
         else:
