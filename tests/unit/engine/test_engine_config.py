@@ -8,8 +8,8 @@ from harbor.models.environment_type import EnvironmentType
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TrialConfig, VerifierConfig
 
 from oddish.engine.config import (
-    LOCAL_ENVIRONMENT,
     HANDLED_ELSEWHERE,
+    LOCAL_ENVIRONMENT,
     MCP_SERVERS,
     SECTION_MEMBERS,
     TRIAL_MEMBERS,
