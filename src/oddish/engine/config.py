@@ -123,6 +123,7 @@ def environment_document(run: Run, overrides: dict[str, Any]) -> dict[str, Any]:
         return {**overrides, "import_path": name, "kwargs": kwargs}
     if name == "docker" and "owner" in run and registry.docker_is_ours():
         kwargs["owner"] = run["owner"]
+        kwargs["signed_in"] = bool(run.get("registry_auth"))
     if name not in registry.names():
         raise InvalidInput(
             f"The environment {name!r} is not known to this engine.", fix="See `oddish doctor` for names."

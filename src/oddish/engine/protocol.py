@@ -13,7 +13,8 @@ Two channels, both UTF-8 JSON, one object per line:
   it works and at most one ``Done`` as its last line; a child that exits without one has crashed.
 
 A reader ignores unknown message types and unknown members. ``Hello`` and ``Run`` carry the version; a side that meets a
-version it does not know refuses by name. Secrets travel in ``Run.env`` only, never in argv or environ.
+version it does not know refuses by name. Secrets travel in ``Run.env``, ``Run.agent_env`` and ``Run.registry_auth``
+only, never in argv or environ.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -77,6 +78,14 @@ class Exited(TypedDict):
     """Exit code, or minus the signal that ended the child."""
 
 
+class RegistryAuth(TypedDict):
+    """An account at a container registry."""
+
+    registry: str
+    username: str
+    token: str
+
+
 class Run(TypedDict):
     type: Literal["run"]
     version: int
@@ -110,6 +119,8 @@ class Run(TypedDict):
     """Directory for sandbox uppers and layer cache, on disk. Absolute."""
     owner: NotRequired[str]
     """What begins the names of everything that the attempt makes on a Docker engine (``oddish.engine.containers``)."""
+    registry_auth: NotRequired[list[RegistryAuth]]
+    """Logins for the docker programs of the attempt, kept in a directory of its own below ``trials_dir``."""
 
 
 class Cancel(TypedDict):

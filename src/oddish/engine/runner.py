@@ -17,15 +17,20 @@ from harbor.utils.redaction import scrub_file_text
 from oddish.engine import process
 from oddish.engine.config import refuse_reserved_variables, trial_config
 from oddish.engine.connection import Connection, ProtocolError
+from oddish.engine.hosts import keep_model_host
 from oddish.engine.interruption import Interruption
 from oddish.engine.outbox import Outbox
 from oddish.engine.protocol import VERSION, Done, Failure, LogLine, Run, Stage, StageLine
 from oddish.engine.redaction import Redactor, secret_values
+from oddish.engine.registries import signed_in
 from oddish.engine.results import TrialFacts, read_trial, shortened
 from oddish.outcome import ATTEMPT_DEADLINE
+from oddish.registries import RegistryLogin, login_secrets
 from oddish.secrecy import SHORTEST_SECRET, credential_values
 
 FLUSH_SEC = 30.0
+LOGINS = "registry-logins"
+"""Beside the trial directory, and no name of one."""
 STAGES: dict[TrialEvent, Stage] = {
     TrialEvent.START: "trial_started",
     TrialEvent.ENVIRONMENT_START: "environment_setup",
@@ -69,7 +74,10 @@ class Execution:
     def __init__(self, run: Run, outbox: Outbox) -> None:
         self._run = run
         self._outbox = outbox
-        self._redactor = Redactor(credential_values(run["env"]) | secret_values(run["agent_env"]))
+        self._logins = [RegistryLogin(**login) for login in run.get("registry_auth", ())]
+        self._redactor = Redactor(
+            credential_values(run["env"]) | secret_values(run["agent_env"]) | login_secrets(self._logins)
+        )
         self._trial: Trial | None = None
 
     async def perform(self, connection: Connection) -> Done:
@@ -104,9 +112,12 @@ class Execution:
         refuse_reserved_variables(self._run["env"])
         os.environ.update(self._run["env"])
         spare_short_values()
-        self._trial = await Trial.create(trial_config(self._run))
-        self._subscribe(self._trial)
-        await self._trial.run()
+        config = trial_config(self._run)
+        config.agent = keep_model_host(config.agent)
+        with signed_in(self._logins, Path(self._run["trials_dir"]) / LOGINS):
+            self._trial = await Trial.create(config)
+            self._subscribe(self._trial)
+            await self._trial.run()
 
     def _subscribe(self, trial: Trial) -> None:
         """Report stages and log lines. Harbor blames the trial for what a subscriber raises: these raise nothing."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from oddish.registries import DOCKER_HUB, LONGEST_TOKEN, MOST_LOGINS
 from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
 from oddish.schemas.problem import Problem
 from oddish.tasks.characters import variable_flaw
@@ -19,7 +20,6 @@ UNSUPPORTED = (
     "run_analysis",
     "run_probe",
     "publish_experiment",
-    "registry_auth",
     "extra_instructions",
     "skill_ids",
     "probe_name",
@@ -57,6 +57,16 @@ class AgentConfig(BaseModel):
         return self.model_dump(exclude={"env", "kwargs", "disable_web_tools"}, exclude_none=True)
 
 
+class RegistryAuth(BaseModel):
+    """An account at a container registry. Encrypted and never shown again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    registry: Name = DOCKER_HUB
+    username: Name
+    token: Annotated[str, Field(max_length=LONGEST_TOKEN, repr=False)]
+
+
 class SweepConfig(RequestBody):
     """One agent and model, and how many trials of it shall exist on the task in the experiment."""
 
@@ -88,6 +98,12 @@ class SweepSubmission(RequestBody):
         max_length=200,
         description="Variables for the trials whose agent or task names them, encrypted and never shown again. They do "
         "not tell trials apart.",
+    )
+    registry_auth: list[RegistryAuth] = Field(
+        default_factory=list,
+        max_length=MOST_LOGINS,
+        description="Logins at the registries that images of the environment `docker` come from. They do not tell "
+        "trials apart.",
     )
     tags: dict[Name, Annotated[str, Field(max_length=255)]] = Field(default_factory=dict)
     link: Text | None = None

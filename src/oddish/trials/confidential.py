@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oddish.errors import InvalidInput
+from oddish.registries import RegistryLogin
 from oddish.secrecy import SHORTEST_SECRET, is_secret_name
 
 _SECRET_WORDS = frozenset({"key", "apikey", "secret", "token", "password", "credential", "credentials", "auth"})
@@ -25,12 +26,16 @@ class Confidential:
     """Values of secret-named variables of ``agent_config.env``."""
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for the attempts that name them."""
+    logins: Sequence[RegistryLogin] = field(default=(), repr=False)
 
     def __bool__(self) -> bool:
-        return bool(self.env or self.credentials)
+        return bool(self.env or self.credentials or self.logins)
 
     def plaintext(self) -> bytes:
-        return json.dumps({"env": dict(self.env), "credentials": dict(self.credentials)}).encode()
+        document: dict[str, object] = {"env": dict(self.env), "credentials": dict(self.credentials)}
+        if self.logins:
+            document["registry_auth"] = [login.record() for login in self.logins]
+        return json.dumps(document).encode()
 
     @classmethod
     def from_plaintext(cls, plaintext: bytes) -> "Confidential":
@@ -39,7 +44,8 @@ class Confidential:
         env = document.get("env")
         if not isinstance(env, dict):
             return cls(env=document)
-        return cls(env=env, credentials=document["credentials"])
+        logins = tuple(map(RegistryLogin.from_record, document.get("registry_auth", ())))
+        return cls(env=env, credentials=document["credentials"], logins=logins)
 
 
 def split_env(env: Mapping[str, str]) -> tuple[dict[str, str | None], dict[str, str]]:

@@ -1,6 +1,6 @@
 """What a worker must know to run a trial."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
@@ -10,6 +10,7 @@ from oddish.credentials import Table
 from oddish.db.tables import secrets, task_versions, tasks, trials
 from oddish.errors import NotFound
 from oddish.keyring import Keyring
+from oddish.registries import RegistryLogin, login_secrets
 from oddish.secrecy import credential_values, is_secret_name
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import names_of
@@ -18,7 +19,7 @@ from oddish.trials.organisation_secrets import secret_values
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """One trial, ready to run. ``env`` and ``credentials`` hold secrets and never leave memory."""
+    """One trial, ready to run. ``env``, ``credentials`` and ``logins`` hold secrets and never leave memory."""
 
     trial_id: str
     task_name: str
@@ -33,10 +34,13 @@ class TrialSpec:
     """Of the agent, inside the sandbox."""
     credentials: dict[str, str] = field(repr=False, default_factory=dict)
     """Of the process of the attempt: what its agent and its task name, as of now."""
+    logins: Sequence[RegistryLogin] = field(repr=False, default=())
+    """At the registries that its images come from."""
 
     def secrets(self) -> frozenset[str]:
         """The values that nothing of the attempt may show."""
-        return credential_values(self.credentials) | {value for name, value in self.env.items() if is_secret_name(name)}
+        of_agent = {value for name, value in self.env.items() if is_secret_name(name)}
+        return credential_values(self.credentials) | login_secrets(self.logins) | of_agent
 
 
 async def load_spec(
@@ -108,4 +112,5 @@ async def load_spec(
         harbor=row.harbor_config,
         env=env,
         credentials=credentials,
+        logins=given.logins,
     )

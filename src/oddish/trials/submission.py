@@ -23,6 +23,7 @@ from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import BASELINE_AGENTS, Limits
+from oddish.registries import RegistryLogin, refuse_twice
 from oddish.trials.agents import credentials_of_agent, offered_names
 from oddish.trials.catalogue import load_catalogue
 from oddish.trials.confidential import Confidential
@@ -30,6 +31,7 @@ from oddish.trials.credentials import refuse_unusable
 from oddish.trials.live import is_live
 from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
+from oddish.trials.registry_logins import logins_for
 from oddish.trials.units import TrialConfig, Unit, unit
 from oddish.variants.reference import Reference
 from oddish.variants.resolution import resolve
@@ -80,6 +82,8 @@ class Submission:
     harbor: Mapping[str, object] = field(default_factory=dict)
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for the trials whose agent or task names them."""
+    logins: Sequence[RegistryLogin] = field(default=(), repr=False)
+    """At the registries that the images of the trials come from."""
     user_name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     link: str | None = None
@@ -113,6 +117,7 @@ class Prepared:
 async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     refuse_unusable(submission.credentials)
+    refuse_twice(submission.logins)
     if not policy.local:
         check_worker_files("credentials", submission.credentials)
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
@@ -129,6 +134,8 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
         )
         for config in submission.configs
     ]
+    for entry in units:
+        logins_for(entry.offer.environment, submission.logins)
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
     await prepare_lanes(engine, lanes, policy.limits)
     return Prepared(principal, policy, submission, units)
@@ -268,7 +275,8 @@ class _Creation:
             named.check({*offered, *self.submission.credentials})
 
     async def _keep_secrets(self, connection: AsyncConnection, keyring: Keyring, entry: Unit) -> str | None:
-        kept = Confidential(env=entry.hidden, credentials=self.submission.credentials)
+        logins = logins_for(entry.offer.environment, self.submission.logins)
+        kept = Confidential(env=entry.hidden, credentials=self.submission.credentials, logins=logins)
         if not kept:
             return None
         secret_id = ids.row_id("sec")

@@ -16,7 +16,7 @@ from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
-from oddish.engine.protocol import VERSION, Done, Failure, Run
+from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
@@ -140,7 +140,7 @@ class Execution:
         return spec, Ended("done", done, Path(done["trial_dir"]) if done["trial_dir"] else None)
 
     def _request(self, spec: TrialSpec, task_dir: Path, directory: Path) -> Run:
-        return Run(
+        run = Run(
             type="run",
             version=VERSION,
             attempt=self.claim.label,
@@ -159,6 +159,12 @@ class Execution:
             scratch=str(self._services.workspace.sandbox),
             owner=self._services.workspace.owner,
         )
+        if spec.logins:
+            run["registry_auth"] = [
+                RegistryAuth(registry=login.registry, username=login.username, token=login.token)
+                for login in spec.logins
+            ]
+        return run
 
     async def _drive(self, run: Run) -> Done:
         await self._services.engine.start()

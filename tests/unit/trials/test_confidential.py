@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
+from oddish.registries import RegistryLogin
 from oddish.trials.confidential import Confidential, PlainSecret, refuse_plain_secrets, split_env
 
 
@@ -41,6 +44,10 @@ def test_other_arguments_pass(value: object) -> None:
 
 def test_what_is_stored_is_read_again_in_its_present_and_its_first_form() -> None:
     kept = Confidential(env={"SERVICE_TOKEN": "a"}, credentials={"OPENAI_API_KEY": "b"})
+    with_logins = replace(kept, logins=(RegistryLogin.of("me", "dckr_pat_of-a-test"),))
+    assert Confidential.from_plaintext(with_logins.plaintext()) == with_logins
+    assert "dckr" not in repr(with_logins)
+    assert Confidential(logins=with_logins.logins)
     assert Confidential.from_plaintext(kept.plaintext()) == kept
     assert Confidential.from_plaintext(b'{"SERVICE_TOKEN": "a"}') == Confidential(env={"SERVICE_TOKEN": "a"})
     assert Confidential.from_plaintext(b'{"env": "a"}') == Confidential(env={"env": "a"})

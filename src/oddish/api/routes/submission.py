@@ -17,6 +17,7 @@ from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.identity.principal import Principal
+from oddish.registries import RegistryLogin
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
 from oddish.trials.cancellation import cancel_batch, plan_cancellation
 from oddish.trials.lineage import any_ended_in_vain
@@ -139,6 +140,7 @@ def _submission(body: SweepSubmission) -> Submission:
         content_hash=body.content_hash,
         harbor=body.harbor,
         credentials=body.credentials,
+        logins=[RegistryLogin.of(login.username, login.token, login.registry) for login in body.registry_auth],
         user_name=body.user,
         tags=body.tags,
         link=body.link,

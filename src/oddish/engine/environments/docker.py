@@ -46,6 +46,7 @@ class Options(DockerOptions):
     """What can be set with ``environment.kwargs``."""
 
     owner: str = Field(default="nobody", description="Whose sweep removes what is left behind; set by the worker.")
+    signed_in: bool = Field(default=False, description="Registry logins are the trial's own; set by the worker.")
 
 
 class PromptDockerEnvironment(DockerEnvironment):
@@ -120,7 +121,9 @@ class PromptDockerEnvironment(DockerEnvironment):
         if should_use_prebuilt_docker_image(self.environment_dir, docker_image=prebuilt, force_build=force_build):
             return await images.pulled(cast(str, prebuilt), log=self._build_log)
         name = self.environment_name
-        return await images.built(self.environment_dir, task=name, log=self._build_log, anew=force_build)
+        return await images.built(
+            self.environment_dir, task=name, log=self._build_log, anew=force_build, alone=self.options.signed_in
+        )
 
     async def _start_container(self, image: dict[str, Any]) -> None:
         names, variables = without_values(self._startup_env())

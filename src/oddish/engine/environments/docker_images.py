@@ -3,6 +3,7 @@
 An image is named after the content of its build context. Whoever wants it takes the finished one, as long as that
 still stands on the base image of that name; else one process builds and the others wait. What a build came to is shared
 with those that waited for it, success or failure, so that a broken Dockerfile is not built once per waiting trial.
+Failures of builds with registry logins of their own are not shared: with other logins they may well succeed.
 """
 
 import asyncio
@@ -103,12 +104,13 @@ async def inspect(*names: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.output.splitlines() if line.startswith("{")]
 
 
-async def built(context: Path, *, task: str, log: Path, anew: bool) -> dict[str, Any]:
+async def built(context: Path, *, task: str, log: Path, anew: bool, alone: bool = False) -> dict[str, Any]:
     """The image of the Dockerfile in ``context``, as ``inspect`` returns it, made unless it is there.
 
-    With ``anew`` only a build that begins after this call will do, and it takes nothing from the build cache. ``log``
-    receives the output of the build that was made or waited for. Raises SandboxBuildFailedError when the definition is
-    to blame and RuntimeError when it is not.
+    With ``anew`` only a build that begins after this call will do, and it takes nothing from the build cache. With
+    ``alone`` neither the failure of another build is taken over nor one of this build shared. ``log`` receives the
+    output of the build that was made or waited for. Raises SandboxBuildFailedError when the definition is to blame and
+    RuntimeError when it is not.
     """
     asked = time.time()
     name = f"{REPOSITORY}:{await asyncio.to_thread(content_key, context)}"
@@ -116,11 +118,12 @@ async def built(context: Path, *, task: str, log: Path, anew: bool) -> dict[str,
         return found
     async with locked(name) as record:
         last = read_build(record)
-        if last is None or last.began < asked:
+        if last is None or last.began < asked or (alone and last.error is not None):
             if not anew and (found := await _current(name, context)):
                 return found
             last = await _build(name, context, task=task, log=log, anew=anew)
-            await asyncio.to_thread(record.write_text, json.dumps(asdict(last)))
+            if not alone or last.error is None:
+                await asyncio.to_thread(record.write_text, json.dumps(asdict(last)))
         else:
             await asyncio.to_thread(log.write_text, last.log)
     if last.error is not None:
