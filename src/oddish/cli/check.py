@@ -1,11 +1,12 @@
 """``oddish check``: is a task sound?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.group import Command
 from oddish.cli.judgement import NOP, ORACLE, Runs, judge
 from oddish.cli.options import api_option, json_option
@@ -13,7 +14,7 @@ from oddish.cli.output import print_error, print_json, say
 from oddish.cli.probing import Probe, Probed, Request, blames_task, run_probes
 from oddish.cli.session import resolve
 from oddish.cli.text import command, joined, one_line, plural
-from oddish.client.types import Trial
+from oddish.client.types import SweepConfig, Trial
 from oddish.errors import OddishError
 from oddish.names import experiment_name
 from oddish.soundness.review import Review, review
@@ -55,6 +56,8 @@ class Checked:
 @click.option(
     "--repeat", type=click.IntRange(1, 100), default=2, show_default=True, metavar="N", help="Trials of each agent."
 )
+@env_file_option
+@yes_option
 @api_option
 @json_option
 @click.pass_context
@@ -64,6 +67,8 @@ def check(
     env: str | None,
     skip_trials: bool,
     repeat: int,
+    env_file: Path | None,
+    yes: bool,
     api: str | None,
     as_json: bool,
 ) -> None:
@@ -84,7 +89,9 @@ def check(
     experiment = f"check-{experiment_name()}"
     try:
         reviews = review(directories, env)
-        probed = Probed() if skip_trials else _probe(reviews, Request(experiment, repeat, env), api, quiet=as_json)
+        consent = Consent(Sources.of(env_file), agreed=yes, may_ask=not as_json)
+        request = Request(experiment, repeat, env)
+        probed = Probed() if skip_trials else _probe(reviews, request, consent, api, quiet=as_json)
     except OddishError as error:
         print_error(error, as_json=as_json)
         ctx.exit(EXIT_CODES["unchecked"])
@@ -112,7 +119,7 @@ def _directories(paths: Sequence[Path]) -> list[Path]:
     return list({task.resolve(): task for task in found}.values())
 
 
-def _probe(reviews: Sequence[Review], request: Request, api: str | None, *, quiet: bool) -> Probed:
+def _probe(reviews: Sequence[Review], request: Request, consent: Consent, api: str | None, *, quiet: bool) -> Probed:
     probes = [Probe(found.directory, found.has_solution) for found in reviews if found.sendable]
     if not probes:
         return Probed()
@@ -125,6 +132,9 @@ def _probe(reviews: Sequence[Review], request: Request, api: str | None, *, quie
         endpoint = resolve(api)
     except OddishError as error:
         return Probed(failure=error)
+    config: SweepConfig = {"agent": ORACLE, "model": None, "n_trials": request.repeat}
+    given = hand_over(endpoint, config, [probe.directory for probe in probes], consent, verified=True)
+    request = replace(request, credentials=given)
     return run_probes(endpoint, probes, request, quiet=quiet, started=started)
 
 

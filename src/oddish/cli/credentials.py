@@ -26,6 +26,14 @@ from oddish.tasks.variables import references
 from oddish.variables import can_be_handed_over
 
 BASELINES = frozenset({"oracle", "nop"})
+env_file_option = click.option(
+    "--env-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Look here, too, for the credentials that the agent and the tasks name.",
+)
+yes_option = click.option("-y", "--yes", is_flag=True, help="Send the credentials that were found without asking.")
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHELL = "this shell"
 SHOWN = 3
@@ -70,6 +78,17 @@ class Sources:
 
 
 @dataclass(frozen=True)
+class Consent:
+    """Where credentials may be looked for, and whether they may be sent."""
+
+    sources: Sources
+    agreed: bool
+    """In advance, with --yes."""
+    may_ask: bool
+    """Somebody may be there who can be asked."""
+
+
+@dataclass(frozen=True)
 class Found:
     """A variable that would be sent."""
 
@@ -96,16 +115,15 @@ def hand_over(
     endpoint: Endpoint,
     config: SweepConfig,
     tasks: Sequence[Path],
-    sources: Sources,
+    consent: Consent,
     *,
     verified: bool,
-    agreed: bool,
-    may_ask: bool,
 ) -> dict[Path, dict[str, str]]:
     """The variables to send with each task of a run; none when the user says no.
 
     The shell's are looked at for a server of this machine only. Raises ``InvalidInput`` when nobody can be asked.
     """
+    sources = consent.sources
     of_tasks = _of_tasks(config["agent"], tasks, verified=verified)
     named = [name for name, _ in references(config.get("agent_config", {}).get("env", {}))]
     if config["agent"] in BASELINES and not of_tasks and not named:
@@ -123,7 +141,7 @@ def hand_over(
     for entry in found:
         if reason := variable_flaw(entry.name, entry.value):
             raise InvalidInput(f"{reason} (from {entry.origin}).")
-    if not found or not (agreed or _agreed(found, endpoint, may_ask=may_ask)):
+    if not found or not (consent.agreed or _agreed(found, endpoint, may_ask=consent.may_ask)):
         return {}
     return {task: {entry.name: entry.value for entry in found if entry.for_task(task)} for task in tasks}
 

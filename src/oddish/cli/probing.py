@@ -1,6 +1,6 @@
 """Running oracle and nop on tasks, all at once, as one experiment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,10 +34,12 @@ class Request:
     experiment: str
     repeat: int
     environment: str | None
+    credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """By directory: variables that the task names."""
 
     def sweep(self, probe: Probe, task_id: str, content_hash: str) -> SweepRequest:
         agents = [*([ORACLE] if probe.has_solution else []), NOP]
-        return {
+        request: SweepRequest = {
             "task_id": task_id,
             "configs": [self._config(agent) for agent in agents],
             "priority": "high",
@@ -45,6 +47,9 @@ class Request:
             "content_hash": content_hash,
             "max_trial_attempts": ATTEMPTS,
         }
+        if given := self.credentials.get(probe.directory):
+            request["credentials"] = dict(given)
+        return request
 
     def _config(self, agent: str) -> SweepConfig:
         config: SweepConfig = {"agent": agent, "model": None, "n_trials": self.repeat}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from oddish.cli.credentials import Sources, hand_over
+from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_error, print_json, say
@@ -76,13 +76,8 @@ Exit codes:
     metavar="KEY[=VALUE]",
     help="Variable for the agent; KEY alone takes its value from --env-file or the shell.",
 )
-@click.option(
-    "--env-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Look here, too, for the credentials that the agent and the tasks name.",
-)
-@click.option("-y", "--yes", is_flag=True, help="Send the credentials that were found without asking.")
+@env_file_option
+@yes_option
 @click.option("--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent.")
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
 @click.option(
@@ -176,12 +171,8 @@ def run(
     talk = not (quiet or as_json)
 
     endpoint = resolve(api)
-    plan = replace(
-        plan,
-        credentials=hand_over(
-            endpoint, config, tasks, sources, verified=plan.verified, agreed=yes, may_ask=not as_json
-        ),
-    )
+    consent = Consent(sources, agreed=yes, may_ask=not as_json)
+    plan = replace(plan, credentials=hand_over(endpoint, config, tasks, consent, verified=plan.verified))
     if talk:
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
     try:

@@ -166,3 +166,13 @@ def test_on_a_terminal_names_are_listed_and_the_user_is_asked(
     assert terminal.answer(answer) == 0
     assert KEY not in terminal.shown
     assert [set(credentials or {}) for credentials in sent(local)] == [expected]
+
+
+def test_a_check_hands_over_what_its_tasks_name(local: Any, invoke: Any, make_task_dir: Any) -> None:
+    task = make_task_dir("judged", **{"task.toml": JUDGED, "solution/solve.sh": "true\n"})
+    unasked = invoke("check", task)
+    assert "JUDGE_KEY, SOLVER_KEY would be sent" in unasked.output
+    assert sent(local) == []
+    local.tick = lambda server: [trial.update(status="failed") for trial in server.trials()]
+    invoke("check", task, "--yes")
+    assert sent(local) == [{"JUDGE_KEY": "sk-for-the-judge", "SOLVER_KEY": "sk-for-the-oracle"}]
