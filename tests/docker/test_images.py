@@ -2,15 +2,17 @@
 
 import asyncio
 import itertools
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from oddish.engine.containers import IMAGES, evict
 from oddish.engine.environments import docker_images as images
 from support.deployments import Deployment, RunningWorker
-from support.engine_state import runs, until
+from support.engine_state import docker, runs, until
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +64,22 @@ async def test_an_image_is_built_again_when_its_base_is_another(
     base_image("second")
     [second] = await seen(deployment, task_id, 1)
     assert (first.split()[1], second.split()[1]) == ("first", "second")
+
+
+async def test_an_image_that_no_trial_has_used_for_long_is_removed(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task("forgotten", dockerfile=STAMP.format(base="ubuntu:24.04") + "# forgotten\n", solve=SHOW)
+    task_id = await deployment.task(task)
+    await seen(deployment, task_id, 1)
+    [record] = (deployment.settings.home / "images").glob("*.json")
+    assert await evict(deployment.settings.home, unused_seconds=60) == []
+    os.utime(record, (0, 0))
+    await seen(deployment, task_id, 1)
+    assert await evict(deployment.settings.home, unused_seconds=60) == []
+    os.utime(record, (0, 0))
+    assert await evict(deployment.settings.home, unused_seconds=60) == [record.stem]
+    assert record.stem not in docker("images", "--format", "{{.Tag}}", IMAGES)
 
 
 async def test_trials_that_wait_for_a_build_share_its_failure(tmp_path: Path) -> None:

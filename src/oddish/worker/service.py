@@ -84,7 +84,7 @@ class WorkerService:
             rng=random.Random(),  # noqa: S311 - jitter
             left_behind=lambda: self._sweeper.soon(),
         )
-        self._sweeper = Sweeper(self._workspace.owner, self._workspace.living)
+        self._sweeper = Sweeper(settings.home, self._workspace.owner, self._workspace.living)
         self._executions: dict[tuple[int, int], tuple[Execution, asyncio.Task[None]]] = {}
         self._idle_since: dict[tuple[int, int], float] = {}
         self._background: set[asyncio.Task[None]] = set()

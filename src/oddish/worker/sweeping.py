@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 import structlog
 
-from oddish.engine.containers import EngineDidNotAnswer, release_network, sweep
+from oddish.engine.containers import EngineDidNotAnswer, evict, release_network, sweep
 
 log = structlog.get_logger()
 
@@ -14,13 +15,16 @@ PERIOD_SECONDS = 300.0
 AGAIN_SECONDS = 10.0
 """The engine may still be making something that a killed child asked for: what is swept once is swept once more."""
 LAST_SECONDS = 30.0
+IMAGE_KEPT_SECONDS = 14 * 86400.0
+"""How long the image of a task is kept after its last trial."""
 
 
 class Sweeper:
     """Sweeps at the start, then when asked to and from time to time."""
 
-    def __init__(self, owner: str, living: Callable[[], Collection[str]]) -> None:
+    def __init__(self, home: Path, owner: str, living: Callable[[], Collection[str]]) -> None:
         """``living`` tells the labels of the attempts that somebody runs."""
+        self._home = home
         self._owner = owner
         self._living = living
         self._asked = asyncio.Event()
@@ -53,5 +57,7 @@ class Sweeper:
         try:
             for project in await sweep(self._owner, self._living):
                 log.warning("removed what a dead attempt left on the engine", project=project)
+            for image in await evict(self._home, unused_seconds=IMAGE_KEPT_SECONDS):
+                log.info("removed the image of a task that was not run for long", image=image)
         except EngineDidNotAnswer as error:
             log.warning("the engine was not swept", error=str(error))

@@ -22,10 +22,10 @@ from typing import Any
 
 from harbor.environments.base import SandboxBuildFailedError
 
+from oddish.engine.containers import IMAGES, built_images
 from oddish.engine.environments import docker_program
 from oddish.home import home, private_directory
 
-REPOSITORY = "oddish-environment"
 LABEL = "oddish.environment"
 MESSAGE_BYTES = 8000
 
@@ -113,10 +113,12 @@ async def built(context: Path, *, task: str, log: Path, anew: bool, alone: bool 
     RuntimeError when it is not.
     """
     asked = time.time()
-    name = f"{REPOSITORY}:{await asyncio.to_thread(content_key, context)}"
+    key = await asyncio.to_thread(content_key, context)
+    name, record = f"{IMAGES}:{key}", records() / f"{key}.json"
     if not anew and (found := await _current(name, context)):
+        await asyncio.to_thread(record.touch)
         return found
-    async with locked(name) as record:
+    async with locked(key):
         last = read_build(record)
         if last is None or last.began < asked or (alone and last.error is not None):
             if not anew and (found := await _current(name, context)):
@@ -167,21 +169,24 @@ def _stands_on(image: dict[str, Any], base: dict[str, Any]) -> bool:
 async def _build(name: str, context: Path, *, task: str, log: Path, anew: bool) -> Build:
     began = time.time()
     options = ["--no-cache"] if anew else []
+    earlier = {image["Id"] for image in await inspect(name)}
     answer = await docker_program.ask(
         "build", *options, "--tag", name, "--label", f"{LABEL}={task}", str(context), log=log, env={"NO_COLOR": "1"}
     )
     text = readable(answer.output)
     if answer.code == 0:
+        for image in earlier - {image["Id"] for image in await inspect(name)}:
+            # Stays where somebody still uses it.
+            await docker_program.ask("rmi", "--no-prune", image)
         return Build(began, None, text)
     return Build(began, f"The image of {task} cannot be built.\n{text}", text, blames_definition(answer.output))
 
 
 @contextlib.asynccontextmanager
-async def locked(name: str) -> AsyncIterator[Path]:
-    """The file beside which ``name`` is built, while no other process of this state directory builds it."""
-    directory = private_directory(home() / "images")
-    path = directory / hashlib.sha256(name.encode()).hexdigest()[:32]
-    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+async def locked(name: str) -> AsyncIterator[None]:
+    """While no other process of this state directory does the same for ``name``."""
+    path = records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while True:
             try:
@@ -189,9 +194,14 @@ async def locked(name: str) -> AsyncIterator[Path]:
                 break
             except BlockingIOError:
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
-        yield path.with_suffix(".json")
+        yield
     finally:
         os.close(descriptor)
+
+
+def records() -> Path:
+    """Where the last build of each image is recorded; the time of a record is that of the image's last use."""
+    return private_directory(built_images(home()))
 
 
 def read_build(record: Path) -> Build | None:
