@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from oddish.home import home
+from oddish.variants.reference import REPOSITORY
 
 MIB = 1024 * 1024
 
@@ -71,7 +72,7 @@ class Settings(BaseSettings):
         "A local stack allows everything.",
     )
     harbor_repository: str = Field(
-        "https://github.com/laude-institute/harbor",
+        REPOSITORY,
         description="Repository in which `--harbor` looks for a branch, tag or commit named without one.",
     )
     secret_retention_days: Positive = Field(30, description="Days after which the secrets of a submission are deleted.")

@@ -8,10 +8,13 @@ import click
 
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.group import INTERRUPTED, Command
+from oddish.cli.harbor_block import EngineChoices
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_error, print_json, say
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
+from oddish.cli.registry import read_logins
+from oddish.cli.run_options import engine_options
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve, tell_skew
 from oddish.cli.submit import Plan, nothing_started, submit
@@ -94,10 +97,13 @@ Exit codes:
     show_default=True,
     help="Place of the trials among your own that wait.",
 )
+@engine_options
 @click.option(
-    "--disable-verification/--enable-verification",
-    "unverified",
-    help="Run the agent only: no tests, no reward. The trials are shown as not verified.",
+    "--registry-login",
+    multiple=True,
+    metavar="LOGIN",
+    help="Sign in where images come from: username=USER,token=TOKEN[,registry=docker.io], values with commas in "
+    "quotes. For Docker Hub else ODDISH_DOCKERHUB_USERNAME and ODDISH_DOCKERHUB_TOKEN.",
 )
 @click.option("--force-new-version", is_flag=True, help="Make a new task version even of unchanged content.")
 @click.option(
@@ -128,7 +134,8 @@ def run(
     user: str | None,
     max_trial_attempts: int | None,
     priority: Priority,
-    unverified: bool,
+    engine: EngineChoices,
+    registry_login: tuple[str, ...],
     force_new_version: bool,
     submit_concurrency: int | None,
     api: str | None,
@@ -150,7 +157,7 @@ def run(
     config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
     if env is not None:
         config["environment"] = env
-    agent_config: AgentConfig = {}
+    agent_config: AgentConfig = engine.agent()
     sources = Sources.of(env_file)
     if agent_env:
         agent_config["env"] = split_variables(sources.complete(agent_env, "--ae"), "--ae")
@@ -166,13 +173,14 @@ def run(
         force_new_version,
         priority,
         max_trial_attempts,
-        verified=not unverified,
+        harbor=engine.block(),
+        logins=read_logins(registry_login, sources, env),
     )
     talk = not (quiet or as_json)
 
     endpoint = resolve(api)
     consent = Consent(sources, agreed=yes, may_ask=not as_json)
-    plan = replace(plan, credentials=hand_over(endpoint, config, tasks, consent, verified=plan.verified))
+    plan = replace(plan, credentials=hand_over(endpoint, config, tasks, consent, verified=not engine.unverified))
     if talk:
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
     try:

@@ -8,8 +8,9 @@ from pathlib import Path
 from oddish.cli.text import command, plural, quoted
 from oddish.client import Client
 from oddish.client.errors import ApiError
-from oddish.client.types import Priority, Submitted, SweepConfig, SweepRequest
+from oddish.client.types import JSON, Priority, Submitted, SweepConfig, SweepRequest
 from oddish.errors import OddishError
+from oddish.registries import RegistryLogin
 
 CONCURRENCY = 4
 
@@ -25,7 +26,10 @@ class Plan:
     priority: Priority = "low"
     max_trial_attempts: int | None = None
     """The first one included; None: what the server is set to."""
-    verified: bool = True
+    harbor: Mapping[str, JSON] = field(default_factory=dict)
+    """What is said of the engine."""
+    logins: Sequence[RegistryLogin] = field(default=(), repr=False)
+    """At the registries that images come from."""
     credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """By task: variables that the agent or the task names."""
 
@@ -93,8 +97,12 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
         request["user"] = plan.user
     if plan.max_trial_attempts is not None:
         request["max_trial_attempts"] = plan.max_trial_attempts
-    if not plan.verified:
-        request["harbor"] = {"verifier": {"disable": True}}
+    if plan.harbor:
+        request["harbor"] = dict(plan.harbor)
+    if plan.logins:
+        request["registry_auth"] = [
+            {"registry": login.registry, "username": login.username, "token": login.token} for login in plan.logins
+        ]
     if given := plan.credentials.get(task):
         request["credentials"] = dict(given)
     try:

@@ -9,6 +9,7 @@ from oddish.cli.text import age, between, clean, one_line
 from oddish.cli.trials import detail, live_trials, model_label, reward_label, word
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
+from oddish.variants.reference import PACKAGE
 
 ERROR_LINES = 30
 
@@ -44,6 +45,7 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Agent": trial["agent"],
         "Model": model_label(trial["model"]),
         "Environment": trial.get("environment") or "–",
+        "Harbor": _harbor(trial),
         "Status": word(trial),
         "Detail": detail(trial),
         "Reward": reward_label(trial),
@@ -82,6 +84,12 @@ def print_trial(trial: Trial, details: Details) -> None:
 def _experiment(trial: Trial, details: Details) -> str:
     name, identity = details.experiment, trial["experiment_id"]
     return identity if name in (None, identity) else f"{name} ({identity})"
+
+
+def _harbor(trial: Trial) -> str | None:
+    """Another one than the workers' own, as ``--harbor`` names it."""
+    source, sha = trial.get("harbor_source"), trial.get("harbor_sha")
+    return sha if source in (None, PACKAGE) else f"{source}@{sha}"
 
 
 def _phases(timing: dict[str, JSON] | None) -> str | None:

@@ -87,6 +87,8 @@ class Secrets(TypedDict):
 class AgentConfig(TypedDict, total=False):
     env: dict[str, str]
     kwargs: dict[str, JSON]
+    extra_allowed_hosts: list[str]
+    disable_web_tools: bool
 
 
 class SweepConfig(TypedDict):
@@ -99,6 +101,14 @@ class SweepConfig(TypedDict):
     agent_config: NotRequired[AgentConfig]
 
 
+class RegistryAuth(TypedDict):
+    """An account at a container registry."""
+
+    registry: str
+    username: str
+    token: str
+
+
 class SweepRequest(TypedDict):
     task_id: str
     configs: list[SweepConfig]
@@ -108,9 +118,11 @@ class SweepRequest(TypedDict):
     user: NotRequired[str]
     content_hash: NotRequired[str]
     max_trial_attempts: NotRequired[int]
+    """The first attempt included."""
     credentials: NotRequired[dict[str, str]]
     """Variables for the trials whose agent or task names them."""
-    """The first attempt included."""
+    registry_auth: NotRequired[list[RegistryAuth]]
+    """Logins for the images of trials on a Docker engine."""
     harbor: NotRequired[dict[str, JSON]]
     """Sections of the engine's own configuration, for example ``{"verifier": {"disable": true}}``."""
 
@@ -157,6 +169,8 @@ class Trial(TypedDict):
     error_message: str | None
     result: dict[str, JSON] | None
     harbor_config: NotRequired[dict[str, JSON]]
+    harbor_source: NotRequired[str | None]
+    harbor_sha: NotRequired[str | None]
     input_tokens: int | None
     cache_tokens: int | None
     output_tokens: int | None

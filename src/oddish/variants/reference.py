@@ -16,6 +16,8 @@ from oddish.errors import Forbidden, InvalidInput
 PACKAGE = "package"
 """The source of a release of the published package."""
 HOSTING = "https://github.com"
+REPOSITORY = f"{HOSTING}/laude-institute/harbor"
+"""The repository of a ``ref`` that names none, unless the deployment has another."""
 
 _VERSION = re.compile(r"(?:harbor)?(?:==)?(\d+(?:\.\d+)+(?:(?:a|b|rc|\.post|\.dev)\d+)*)")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-9._-]*")

@@ -1,0 +1,83 @@
+"""What options of ``oddish run`` say about the engine: the ``harbor`` block and the agent's part of a submission."""
+
+from dataclasses import dataclass
+
+import click
+
+from oddish.cli.pairs import split_values
+from oddish.client.types import JSON, AgentConfig
+from oddish.errors import InvalidInput
+from oddish.variants.reference import PACKAGE, REPOSITORY, Reference
+
+
+@dataclass(frozen=True)
+class EngineChoices:
+    """None and empty: as the task and the server have it."""
+
+    harbor: str | None = None
+    override_cpus: int | None = None
+    override_memory_mb: int | None = None
+    override_gpus: int | None = None
+    override_storage_mb: int | None = None
+    force_build: bool | None = None
+    environment_kwarg: tuple[str, ...] = ()
+    artifact: tuple[str, ...] = ()
+    allow_agent_host: tuple[str, ...] = ()
+    disable_web_tools: bool | None = None
+    unverified: bool = False
+
+    def block(self) -> dict[str, JSON]:
+        """Raises ``click.BadParameter`` naming the option."""
+        block: dict[str, JSON] = {**self._reference()}
+        environment: dict[str, JSON] = {
+            name: value
+            for name in ("override_cpus", "override_memory_mb", "override_gpus", "override_storage_mb", "force_build")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.environment_kwarg:
+            environment["kwargs"] = split_values(self.environment_kwarg, "--environment-kwarg")
+        if environment:
+            block["environment"] = environment
+        if self.artifact:
+            block["artifacts"] = [_artifact(path) for path in self.artifact]
+        if self.unverified:
+            block["verifier"] = {"disable": True}
+        return block
+
+    def agent(self) -> AgentConfig:
+        """Raises ``click.BadParameter`` naming the option."""
+        config: AgentConfig = {}
+        if self.allow_agent_host:
+            config["extra_allowed_hosts"] = [_host(host) for host in self.allow_agent_host]
+        if self.disable_web_tools is not None:
+            config["disable_web_tools"] = self.disable_web_tools
+        return config
+
+    def _reference(self) -> dict[str, JSON]:
+        """A branch, tag or commit without a repository is left to the server, which may have one of its own."""
+        if self.harbor is None or not self.harbor.strip():
+            return {}
+        try:
+            reference = Reference.parse(self.harbor, repository=REPOSITORY)
+        except InvalidInput as error:
+            raise _bad("--harbor", f"{error.message} {error.fix or ''}".strip()) from None
+        if reference.source != PACKAGE and "@" not in self.harbor:
+            return {"ref": reference.ref}
+        return {"source": reference.source, "ref": reference.ref}
+
+
+def _artifact(path: str) -> str:
+    if not path.strip() or ".." in path.replace("\\", "/").split("/"):
+        raise _bad("--artifact", f"{path!r} is empty or holds '..'; name a path in the sandbox, such as /app/out.")
+    return path
+
+
+def _host(host: str) -> str:
+    name = host.strip()
+    if not name or "://" in name or any(map(str.isspace, name)):
+        raise _bad("--allow-agent-host", f"{host!r} is no host; name it alone, such as docs.example or *.example.")
+    return name
+
+
+def _bad(option: str, message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint=f"'{option}'")

@@ -1,0 +1,76 @@
+"""Groups of options of ``oddish run``, each handed to the command as one argument."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from oddish.cli.harbor_block import EngineChoices
+
+AT_LEAST_ONE = click.IntRange(min=1)
+
+type Command = Callable[..., Any]
+
+ENGINE_OPTIONS = (
+    click.option(
+        "--disable-verification/--enable-verification",
+        "unverified",
+        help="Run the agent only: no tests, no reward. The trials are shown as not verified.",
+    ),
+    click.option(
+        "--harbor",
+        metavar="REF",
+        envvar="ODDISH_HARBOR",
+        show_envvar=True,
+        help="Run with another Harbor: a version such as 0.25.0, a branch, tag or commit, org/repo@ref, or "
+        "https://host/path@ref.",
+    ),
+    click.option("--override-cpus", type=AT_LEAST_ONE, metavar="N", help="CPUs instead of what the task asks for."),
+    click.option("--override-memory-mb", type=AT_LEAST_ONE, metavar="MB", help="Memory instead of the task's."),
+    click.option("--override-gpus", type=click.IntRange(min=0), metavar="N", help="GPUs instead of the task's."),
+    click.option("--override-storage-mb", type=AT_LEAST_ONE, metavar="MB", help="Disk space instead of the task's."),
+    click.option(
+        "--force-build/--no-force-build", default=None, help="Build the image of the environment even if it is there."
+    ),
+    click.option(
+        "--environment-kwarg",
+        "--harbor-environment-kwarg",
+        "environment_kwarg",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Setting of the environment.",
+    ),
+    click.option(
+        "--artifact", multiple=True, metavar="PATH", help="Keep this file or directory of the sandbox after the trial."
+    ),
+    click.option(
+        "--allow-agent-host",
+        multiple=True,
+        metavar="HOST",
+        help="One more host for an agent that the task keeps from the internet. The host of its model is allowed "
+        "anyway.",
+    ),
+    click.option(
+        "--disable-web-tools/--no-disable-web-tools",
+        default=None,
+        help="Whether the agent does without searching and fetching at its model's provider. By default it does where "
+        "the task keeps it from the internet.",
+    ),
+)
+
+
+def engine_options(command: Command) -> Command:
+    """Adds the options about the engine; the command gets them as ``engine``, an ``EngineChoices``."""
+    names = [field.name for field in fields(EngineChoices)]
+
+    @functools.wraps(command)
+    def gathering(*args: Any, **options: Any) -> Any:
+        chosen = EngineChoices(**{name: options.pop(name) for name in names})
+        return command(*args, engine=chosen, **options)
+
+    decorated: Command = gathering
+    for option in reversed(ENGINE_OPTIONS):
+        decorated = option(decorated)
+    return decorated
