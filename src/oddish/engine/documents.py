@@ -23,18 +23,19 @@ type Problem = Literal["missing", "refused", "too_large", "malformed"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def read_json(directory: Path, relative: str, limit: int) -> tuple[Any, Problem | None]:
-    """The JSON document in a file of at most ``limit`` bytes, or what is wrong with it."""
+def read_object(directory: Path, relative: str, limit: int) -> tuple[dict[str, Any], Problem | None]:
+    """The JSON object in a file of at most ``limit`` bytes, or an empty one and what is wrong with the file."""
     content, problem = read_bytes(directory, relative, limit)
     if problem is not None:
-        return None, problem
+        return {}, problem
     containers = content.count(b"{") + content.count(b"[")
     if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
-        return None, "too_large"
+        return {}, "too_large"
     try:
-        return json.loads(content), None
+        document = json.loads(content)
     except (ValueError, RecursionError):
-        return None, "malformed"
+        return {}, "malformed"
+    return (document, None) if isinstance(document, dict) else ({}, "malformed")
 
 
 def read_bytes(directory: Path, relative: str, limit: int) -> tuple[bytes, Problem | None]:
@@ -47,6 +48,15 @@ def read_bytes(directory: Path, relative: str, limit: int) -> tuple[bytes, Probl
     except OSError:
         return b"", "refused"
     return (b"", "too_large") if len(content) > limit else (content, None)
+
+
+def is_file(directory: Path, relative: str) -> bool:
+    """Whether ``open_below`` would open it."""
+    try:
+        os.close(open_below(directory, relative))
+    except OSError:
+        return False
+    return True
 
 
 def open_below(directory: Path, relative: str) -> int:
@@ -77,6 +87,11 @@ def mapping(value: object) -> dict[str, Any]:
 def sequence(value: object) -> list[Any]:
     """A JSON list; an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+def mappings(value: object) -> list[dict[str, Any]]:
+    """The objects in a JSON list; none for anything else."""
+    return [item for item in sequence(value) if isinstance(item, dict)]
 
 
 def text(value: object) -> str | None:

@@ -3,13 +3,12 @@
 Written next to untrusted code, so nothing found here raises: what is not as agreed is as good as absent.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.documents import read_json
+from oddish.engine.documents import finite_number, mapping, read_object, sequence, text
 from oddish.engine.trajectory import TrajectoryMetrics, trajectory_metrics
 
 METRICS_LIMIT = 64 * 1024
@@ -68,9 +67,9 @@ def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
 
 def environment_notes(directory: Path) -> tuple[str, ...]:
     """The notes in ``environment.json``, which an environment writes beside the trial's own record."""
-    notes = _member(_read(directory, ENVIRONMENT_FILE, NOTES_LIMIT), "notes")
-    texts = [note[:NOTE_LENGTH] for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
-    return tuple(texts[:NOTES])
+    document, _ = read_object(directory, ENVIRONMENT_FILE, NOTES_LIMIT)
+    notes = [note[:NOTE_LENGTH] for note in sequence(document.get("notes")) if isinstance(note, str)]
+    return tuple(notes[:NOTES])
 
 
 def metrics(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -79,8 +78,8 @@ def metrics(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None
     None unless it is a JSON object of at most ``METRICS_LIMIT`` bytes and ``METRICS_DEPTH`` levels with numbers that a
     float can hold.
     """
-    document = _read(directory, _report_path("metrics.json", steps), METRICS_LIMIT)
-    return document if isinstance(document, dict) and _is_sound(document, METRICS_DEPTH) else None
+    document, problem = read_object(directory, _report_path("metrics.json", steps), METRICS_LIMIT)
+    return document if problem is None and _is_sound(document, METRICS_DEPTH) else None
 
 
 def ctrf_summary(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -91,18 +90,19 @@ def ctrf_summary(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] |
     ``CTRF_LIMIT`` bytes and for one that states no number of tests.
     """
     path = _report_path("ctrf.json", steps)
-    results = _member(_read(directory, path, CTRF_LIMIT), "results")
-    summary, listed = _member(results, "summary"), _member(results, "tests")
+    document, _ = read_object(directory, path, CTRF_LIMIT)
+    results = mapping(document.get("results"))
+    summary, listed = mapping(results.get("summary")), results.get("tests")
     counted = _counted(listed) if isinstance(listed, list) else {}
-    counts = {name: _count(_member(summary, name), counted.get(name)) for name in ("tests", *STATUSES)}
+    counts = {name: _count(summary.get(name), counted.get(name)) for name in ("tests", *STATUSES)}
     if counts["tests"] is None:
         return None
-    tool = _member(_member(results, "tool"), "name")
+    tool = text(mapping(results.get("tool")).get("name"))
     return {
         "format": "ctrf",
         **{name: count or 0 for name, count in counts.items()},
         "report_path": path,
-        "tool": tool[:TOOL_LENGTH] if isinstance(tool, str) else None,
+        "tool": tool if tool is None else tool[:TOOL_LENGTH],
     }
 
 
@@ -124,28 +124,13 @@ def _report_path(name: str, steps: Sequence[str]) -> str:
     return f"steps/{steps[-1]}/verifier/{name}" if steps else f"verifier/{name}"
 
 
-def _read(directory: Path, relative: str, limit: int) -> Any:
-    return read_json(directory, relative, limit)[0]
-
-
 def _is_sound(value: object, depth: int) -> bool:
     if isinstance(value, int | float):
-        return _is_finite(value)
+        return isinstance(value, bool) or finite_number(value) is not None
     if isinstance(value, dict | list):
         inner = value.values() if isinstance(value, dict) else value
         return depth > 0 and all(_is_sound(item, depth - 1) for item in inner)
     return True
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
-
-
-def _member(document: object, name: str) -> Any:
-    return document.get(name) if isinstance(document, dict) else None
 
 
 def _count(value: object, otherwise: int | None) -> int | None:
@@ -155,6 +140,6 @@ def _count(value: object, otherwise: int | None) -> int | None:
 def _counted(listed: Sequence[object]) -> dict[str, int]:
     counts = dict.fromkeys(("tests", *STATUSES), 0) | {"tests": len(listed)}
     for test in listed:
-        status = _member(test, "status")
-        counts[status if isinstance(status, str) and status in STATUSES else "other"] += 1
+        status = mapping(test).get("status")
+        counts[status if status in STATUSES else "other"] += 1
     return counts

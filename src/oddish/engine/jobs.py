@@ -4,7 +4,7 @@ As with trials, the record may be unfinished, damaged or hostile: what has not t
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 from oddish.engine.documents import (
     Problem,
     finite_number,
+    is_file,
     mapping,
-    open_below,
-    read_json,
+    mappings,
+    read_object,
     sequence,
     text,
     whole_number,
@@ -72,10 +73,8 @@ class JobFacts:
 
 def read_job(directory: Path) -> JobFacts:
     """The facts of a job directory, whatever state it is in. Never raises for what it finds there."""
-    document, problem = read_json(directory, "result.json", RESULT_LIMIT)
+    document, problem = read_object(directory, "result.json", RESULT_LIMIT)
     trials = trial_directories(directory)
-    if problem is None and not isinstance(document, dict):
-        problem = "malformed"
     if problem is not None:
         return JobFacts(problem=problem, trials=trials)
     stats = mapping(document.get("stats"))
@@ -102,7 +101,7 @@ def trial_directories(directory: Path) -> tuple[str, ...]:
         names = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir(follow_symlinks=False))
     except OSError:
         return ()
-    return tuple(name for name in names if _is_file(directory, f"{name}/config.json"))
+    return tuple(name for name in names if is_file(directory, f"{name}/config.json"))
 
 
 def eval_facts(document: Mapping[str, Any]) -> EvalFacts:
@@ -110,7 +109,7 @@ def eval_facts(document: Mapping[str, Any]) -> EvalFacts:
     return EvalFacts(
         valid=whole_number(document.get("n_trials")) or 0,
         errored=whole_number(document.get("n_errors")) or 0,
-        metrics=tuple(_numbers(item) for item in sequence(document.get("metrics")) if isinstance(item, dict)),
+        metrics=tuple(_numbers(item) for item in mappings(document.get("metrics"))),
         pass_at_k={int(k): rate for k, rate in _numbers(document.get("pass_at_k")).items() if _is_k(k)},
         rewards={
             name: {
@@ -129,8 +128,7 @@ def _numbers(document: object) -> Mapping[str, float]:
 
 
 def _names(document: object) -> tuple[str, ...]:
-    items: Sequence[object] = sequence(document)
-    return tuple(item for item in items if isinstance(item, str))
+    return tuple(item for item in sequence(document) if isinstance(item, str))
 
 
 def _parsed(written: str) -> float | None:
@@ -142,11 +140,3 @@ def _parsed(written: str) -> float | None:
 
 def _is_k(written: str) -> bool:
     return written.isascii() and written.isdecimal() and len(written) <= len(str(2**31))
-
-
-def _is_file(directory: Path, relative: str) -> bool:
-    try:
-        os.close(open_below(directory, relative))
-    except OSError:
-        return False
-    return True

@@ -3,7 +3,6 @@
 The directory may be unfinished, damaged or hostile: every member is taken only if it has the expected shape.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any
 from oddish.engine.documents import (
     Problem,
     finite_number,
+    is_file,
     mapping,
+    mappings,
     moment,
-    open_below,
-    read_json,
-    sequence,
+    read_object,
     text,
     whole_number,
 )
@@ -87,15 +86,14 @@ class TrialFacts:
 
 def read_trial(directory: Path) -> TrialFacts:
     """The facts of a trial directory, whatever state it is in. Never raises for what it finds there."""
-    document, problem = read_json(directory, "result.json", RESULT_LIMIT)
-    if problem is None and not isinstance(document, dict):
-        problem = "malformed"
+    document, problem = read_object(directory, "result.json", RESULT_LIMIT)
     if problem is not None:
         return TrialFacts(problem=problem, has_trajectory=has_trajectory(directory, ()))
     trial_timing = timing(document)
-    steps = tuple(step_facts(item) for item in sequence(document.get("step_results")) if isinstance(item, dict))
+    steps = tuple(step_facts(item) for item in mappings(document.get("step_results")))
     own = exception(document.get("exception_info"), trial_timing)
-    usages = [usage(document.get("agent_result"))] if document.get("agent_result") else [step.usage for step in steps]
+    of_agent = document.get("agent_result")
+    usages = [usage(of_agent)] if of_agent is not None else [step.usage for step in steps]
     valid = document.get("reward_valid")
     config = mapping(document.get("config"))
     agent = mapping(document.get("agent_info"))
@@ -243,10 +241,4 @@ def add_up(usages: list[Usage]) -> Usage:
 def has_trajectory(directory: Path, steps: tuple[str, ...]) -> bool:
     """Whether there is an ATIF trajectory, at the top or in a step."""
     places = ("agent/trajectory.json", *(f"steps/{name}/agent/trajectory.json" for name in steps))
-    for place in places:
-        try:
-            os.close(open_below(directory, place))
-        except OSError:
-            continue
-        return True
-    return False
+    return any(is_file(directory, place) for place in places)

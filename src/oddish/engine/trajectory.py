@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.documents import moment, read_json
+from oddish.engine.documents import mapping, mappings, moment, read_object, text
 
 TRAJECTORY_LIMIT = 32 * 1024 * 1024
 MAX_PARTS = 16
@@ -63,12 +63,12 @@ class _Tally:
         moments: list[float] = []
         for part in parts:
             self.trajectories += 1
-            default = _name(_dict(part.get("agent")).get("model_name"))
-            own = [step for step in _dicts(part.get("steps")) if step.get("is_copied_context") is not True]
+            default = _name(mapping(part.get("agent")).get("model_name"))
+            own = [step for step in mappings(part.get("steps")) if step.get("is_copied_context") is not True]
             answered = [step for step in own if step.get("source") == "agent"]
             for step in own:
                 source = step.get("source")
-                self._sources[source if isinstance(source, str) and source in SOURCES else OTHER] += 1
+                self._sources[source if source in SOURCES else OTHER] += 1
                 if (at := moment(step.get("timestamp"))) is not None:
                     moments.append(at)
             for step in answered:
@@ -78,7 +78,7 @@ class _Tally:
             self._durations.append(max(moments) - min(moments))
 
     def _count_calls(self, step: Mapping[str, Any]) -> None:
-        for call in _dicts(step.get("tool_calls")):
+        for call in mappings(step.get("tool_calls")):
             self._calls += 1
             name = _name(call.get("function_name"))
             if name is not None and (name in self._tools or len(self._tools) < MAX_NAMES):
@@ -105,24 +105,16 @@ def _parts(directory: Path, folder: str) -> Iterator[dict[str, Any]]:
     name, seen = "trajectory.json", set[str]()
     while name not in seen and len(seen) < MAX_PARTS:
         seen.add(name)
-        document = _dict(read_json(directory, f"{folder}/{name}", TRAJECTORY_LIMIT)[0])
-        version = document.get("schema_version")
-        if not (isinstance(version, str) and _VERSION.fullmatch(version) and isinstance(document.get("steps"), list)):
+        document, _ = read_object(directory, f"{folder}/{name}", TRAJECTORY_LIMIT)
+        version = text(document.get("schema_version")) or ""
+        if not (_VERSION.fullmatch(version) and isinstance(document.get("steps"), list)):
             return
         yield document
-        following = document.get("continued_trajectory_ref")
-        if not isinstance(following, str) or "/" in following:
+        following = text(document.get("continued_trajectory_ref"))
+        if following is None or "/" in following:
             return
         name = following
 
 
 def _name(value: object) -> str | None:
-    return value[:NAME_LENGTH] if isinstance(value, str) and value else None
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return (text(value) or "")[:NAME_LENGTH] or None
