@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from oddish.environments import EC2
 from oddish.home import home
 from oddish.variants.reference import REPOSITORY
 
@@ -63,7 +64,54 @@ class Settings(BaseSettings):
     )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
-        ["local", "docker"], description="Environments that workers offer where the machine can run them."
+        ["docker", "local"],
+        description="Environments that trials may run in, where the workers can run them; the first that one can run "
+        "is taken for trials that name none.",
+    )
+    ec2_enabled: bool = Field(
+        False,
+        description="Whether trials may run on machines of EC2, which cost money. `ec2` has to be offered as well, and "
+        "`ODDISH_ENVIRONMENT_OPTIONS` says at least its `region` and `ami_id`.",
+    )
+    environment_options: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="By environment, options of Harbor that every trial there gets and no submission can change, as in "
+        '`{"gke": {"cluster_name": "evals", "region": "europe-west4"}}`.',
+    )
+    provider_credentials: dict[str, list[str]] = Field(
+        default_factory=dict,
+        description="By environment, variables that a worker hands to the attempts there, beside those that its "
+        "provider is known to read.",
+    )
+    allow_import_paths: bool = Field(
+        False,
+        description="Whether submissions may name agents, environments and verifiers as `module:Class`: code installed "
+        "beside the workers, which runs outside of any sandbox. This and the seven below are on in a local stack.",
+    )
+    allow_mounts: bool = Field(
+        False, description="Whether submissions may bind directories of the workers' machines into sandboxes."
+    )
+    allow_extra_compose: bool = Field(
+        False, description="Whether submissions may name Compose files of the workers' machines."
+    )
+    allow_host_access: bool = Field(
+        False,
+        description="Whether the services of tasks may be privileged, share namespaces of the workers' machines, or "
+        "bind the Docker socket and anything else outside the task.",
+    )
+    allow_worker_files: bool = Field(
+        False, description="Whether submissions may name files of the workers for agents, such as templates and logins."
+    )
+    allow_harbor_variables: bool = Field(
+        False, description="Whether submissions may set variables of environments and verifiers, and MCP servers."
+    )
+    allow_account_options: bool = Field(
+        False,
+        description="Whether submissions may set options of environments that choose accounts, addresses, projects or "
+        "secrets at the provider, or what outlives the trial.",
+    )
+    allow_git_transports: bool = Field(
+        False, description="Whether submissions may name repositories by another way than https for workers to fetch."
     )
     harbor_sources: list[str] = Field(
         default_factory=list,
@@ -106,6 +154,11 @@ class Settings(BaseSettings):
     poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
     max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")
     max_artifact_files: Positive = Field(20_000, description="Most files kept of one attempt.")
+
+    @property
+    def enabled_environments(self) -> list[str]:
+        """Those that trials may run in, the preferred one first."""
+        return [name for name in self.offered_environments if name != EC2 or self.ec2_enabled]
 
     @model_validator(mode="before")
     @classmethod

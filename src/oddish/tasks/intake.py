@@ -9,6 +9,7 @@ from pathlib import Path
 
 from oddish.errors import InvalidTask, TooLarge
 from oddish.storage.store import ArtifactStore
+from oddish.tasks import compose
 from oddish.tasks.archive import ArchiveLimits, unpack
 from oddish.tasks.definition import TaskDefinition, load_task
 from oddish.tasks.package import HASH_PREFIX, content_hash, publish_set
@@ -60,13 +61,20 @@ def _read(archive: Path, directory: Path, limits: ArchiveLimits) -> Content:
         definition = load_task(directory)
         check_timeouts(definition.timeouts)
         digest = content_hash(publish_set(directory))
-        return Content(content_hash=digest, archive_bytes=summary.archive_bytes, definition=_description(definition))
+        services = compose.look(directory, _places(definition))
+        description = _description(definition, services)
+        return Content(content_hash=digest, archive_bytes=summary.archive_bytes, definition=description)
     except InvalidTask as error:
         message = error.message.replace(f"{directory}/", "").replace(str(directory), directory.name)
         raise type(error)(message, fix=error.fix) from error
 
 
-def _description(task: TaskDefinition) -> Mapping[str, object]:
+def _places(task: TaskDefinition) -> list[str]:
+    """Directories whose Compose file the engine would use."""
+    return ["environment", "tests", *(f"steps/{step.name}/tests" for step in task.steps)]
+
+
+def _description(task: TaskDefinition, services: compose.Services) -> Mapping[str, object]:
     description = {
         "name": task.declared_name,
         "description": task.description,
@@ -79,6 +87,7 @@ def _description(task: TaskDefinition) -> Mapping[str, object]:
         "steps": [asdict(step) for step in task.steps],
         "has_solution": task.has_solution,
         "variables": [asdict(variable) for variable in task.variables],
+        "services": asdict(services),
     }
     try:
         text = json.dumps(description, allow_nan=False)

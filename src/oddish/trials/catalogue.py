@@ -2,24 +2,42 @@
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import any_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.db.tables import publications, workers
+from oddish.environments import EC2
 from oddish.errors import InvalidInput, Unavailable
 
 POLL_SECONDS = 0.2
 ANY_HARBOR = "harbor/any"
 """The engine of pools whose workers install the Harbor that a trial asks for."""
+IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+"""``module:Class``."""
+ACP = "acp"
+ACP_AGENT = re.compile(r"acp:[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*(?:@[A-Za-z0-9][A-Za-z0-9.+_-]*)?")
+"""An agent of the ACP registry, which the engine's agent ``acp`` fetches."""
+
+
+def is_import_path(name: str) -> bool:
+    """Whether the engine would import what is named, instead of looking for it among its own."""
+    return IMPORT_PATH.fullmatch(name) is not None and not name.startswith(f"{ACP}:")
 
 
 class UnknownEnvironment(InvalidInput):
-    """An environment that no worker has offered."""
+    """An environment that nobody knows."""
 
     code = "unknown_environment"
+
+
+class EnvironmentUnavailable(InvalidInput):
+    """An environment that no worker can run trials in: a program, a package or credentials are missing there."""
+
+    code = "environment_unavailable"
 
 
 class UnknownAgent(InvalidInput):
@@ -63,9 +81,17 @@ class Offer:
     any_harbor: bool = False
     """Runs the Harbor that a trial asks for, whose agents nobody knows beforehand."""
 
+    @property
+    def is_default(self) -> bool:
+        """A trial that names no environment may run there."""
+        return self.environment != EC2
+
     def check_agent(self, agent: str, model: str | None) -> None:
-        if self.any_harbor and agent not in self.agents:
+        """Raises ``UnknownAgent``, and ``ModelRequired``. What an import path stands for nobody knows beforehand."""
+        if agent not in self.agents and (self.any_harbor or is_import_path(agent)):
             return
+        if ACP_AGENT.fullmatch(agent):
+            agent = ACP
         if agent not in self.agents:
             close = difflib.get_close_matches(agent, self.agents, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
@@ -91,29 +117,36 @@ class Catalogue:
     offers: Sequence[Offer]
     """The preferred one first, those of live workers before the others."""
 
-    def offer(self, environment: str | None, *, any_harbor: bool = False) -> Offer:
-        """The offer of ``environment``, or the preferred one. Raises ``UnknownEnvironment`` naming what there is.
+    def offer(self, environment: str | None, *, any_harbor: bool = False, only: Collection[str] | None = None) -> Offer:
+        """The offer of ``environment``, or the preferred one, among the environments in ``only``.
 
-        An environment whose workers are gone is still offered, unless a worker that is alive says why it is not.
+        Raises ``EnvironmentUnavailable`` naming what there is. An environment whose workers are gone is still offered,
+        unless a worker that is alive says why it is not. A machine of EC2 is for those who ask for one.
         """
-        offers = [offer for offer in self.offers if offer.any_harbor == any_harbor]
+        offers = [
+            offer
+            for offer in self.offers
+            if offer.any_harbor == any_harbor and (only is None or offer.environment in only)
+        ]
         if any_harbor and not offers:
-            raise UnknownEnvironment(
+            raise EnvironmentUnavailable(
                 "No worker here installs another Harbor.", fix="Leave --harbor out, or install uv beside a worker."
             )
-        named = [offer for offer in offers if environment in (None, offer.environment)]
+        named = [
+            offer for offer in offers if offer.environment == environment or (environment is None and offer.is_default)
+        ]
         usable = [offer for offer in named if offer.reason is None]
         refused = [offer for offer in named if offer.reason is not None]
         if usable and (usable[0].live or not any(offer.live for offer in refused)):
             return usable[0]
         known = sorted({offer.environment for offer in offers if offer.reason is None})
         fix = f"Environments offered here: {', '.join(known)}." if known else None
-        reasons = " ".join(f"{offer.environment}: {offer.reason}" for offer in refused)
+        reasons = " ".join(dict.fromkeys(f"{offer.environment}: {offer.reason}" for offer in refused))
         if environment is None:
-            raise UnknownEnvironment(f"No environment is available here. {reasons}", fix=fix)
+            raise EnvironmentUnavailable(f"No environment is available here. {reasons}", fix=fix)
         if refused:
-            raise UnknownEnvironment(f"The environment {environment!r} is not available. {reasons}", fix=fix)
-        raise UnknownEnvironment(f"No worker offers the environment {environment!r}.", fix=fix)
+            raise EnvironmentUnavailable(f"The environment {environment!r} is not available. {reasons}", fix=fix)
+        raise EnvironmentUnavailable(f"No worker offers the environment {environment!r}.", fix=fix)
 
 
 async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Catalogue:

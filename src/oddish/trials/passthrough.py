@@ -1,6 +1,6 @@
 """What of a submission may reach Harbor's own configuration.
 
-Members that reach out of the sandbox are open in local mode only, where the caller owns the machine anyway.
+Members that reach out of the sandbox are behind doors (see ``doors``), of which all are open in local mode.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,6 +9,7 @@ from oddish.errors import InvalidInput
 from oddish.tasks.characters import variable_flaw
 from oddish.tasks.timeouts import is_time_limit
 from oddish.trials.confidential import refuse_plain_secrets
+from oddish.trials.doors import Door, Doors, require
 
 type Members = frozenset[str]
 
@@ -52,15 +53,29 @@ SECTIONS: Mapping[str, Members] = {
     ),
     "verifier": frozenset({"disable", "max_timeout_sec", "override_timeout_sec", "include_logs", "exclude_logs"}),
 }
-LOCAL_TRIAL: Members = frozenset({"mcp_servers"})
-LOCAL_SECTIONS: Mapping[str, Members] = {
-    "agent": frozenset(),
-    "environment": frozenset({"mounts", "extra_docker_compose", "env"}),
-    "verifier": frozenset({"import_path", "kwargs", "env"}),
+BEHIND_DOORS: Mapping[str, Mapping[str, Door]] = {
+    "harbor": {"mcp_servers": Door.HARBOR_VARIABLES},
+    "harbor.environment": {
+        "mounts": Door.MOUNTS,
+        "extra_docker_compose": Door.EXTRA_COMPOSE,
+        "env": Door.HARBOR_VARIABLES,
+    },
+    "harbor.verifier": {
+        "import_path": Door.IMPORT_PATHS,
+        "kwargs": Door.IMPORT_PATHS,
+        "env": Door.HARBOR_VARIABLES,
+    },
 }
 TIME_LIMITS = ("timeout_sec", "timeout_multiplier")
-REACHING_OUT = ("mount", "compose", "import", "volume", "privileged")
-FILES = frozenset({"path", "paths", "file", "files", "dir", "dirs", "directory"})
+REACHING_OUT: Mapping[str, Door] = {
+    "compose": Door.EXTRA_COMPOSE,
+    "import": Door.IMPORT_PATHS,
+    "mount": Door.MOUNTS,
+    "privileged": Door.HOST_ACCESS,
+    "volume": Door.MOUNTS,
+}
+"""Parts of the names of arguments."""
+FILES = frozenset({"descriptor", "dir", "directory", "dirs", "file", "files", "path", "paths"})
 """Words in arguments that name something on the worker, which Harbor would copy into the sandbox."""
 WORKER_FILES = frozenset(
     {"CODEX_AUTH_JSON_PATH", "CODEX_FORCE_AUTH_JSON", "GEMINI_FORCE_OAUTH", "GEMINI_OAUTH_CREDS_PATH"}
@@ -68,15 +83,9 @@ WORKER_FILES = frozenset(
 """Variables that make Harbor copy a login of the worker's own account, or any file of it, into the sandbox."""
 
 
-class ClosedPassthrough(InvalidInput):
-    """A member that this deployment does not pass on to Harbor."""
-
-    code = "closed_passthrough"
-
-
-def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
+def check_harbor(block: Mapping[str, object], doors: Doors) -> None:
     """Raises ``ClosedPassthrough`` naming the member, and ``PlainSecret`` for credentials among them."""
-    _check("harbor", block, TRIAL | SECTIONS.keys(), LOCAL_TRIAL, local=local)
+    _check("harbor", block, TRIAL | SECTIONS.keys(), doors)
     _check_timeouts("harbor", block)
     for name, members in SECTIONS.items():
         section = block.get(name)
@@ -84,38 +93,49 @@ def check_harbor(block: Mapping[str, object], *, local: bool) -> None:
             continue
         if not isinstance(section, Mapping):
             raise InvalidInput(f"harbor.{name} is not an object.")
-        _check(f"harbor.{name}", section, members, LOCAL_SECTIONS[name], local=local)
+        _check(f"harbor.{name}", section, members, doors)
         _check_timeouts(f"harbor.{name}", section)
         _check_variables(f"harbor.{name}.env", section.get("env"))
         kwargs = section.get("kwargs")
-        if isinstance(kwargs, Mapping) and not local:
-            check_kwargs(f"harbor.{name}.kwargs", kwargs)
+        if isinstance(kwargs, Mapping):
+            check_kwargs(f"harbor.{name}.kwargs", kwargs, doors)
     refuse_plain_secrets("harbor", block)
 
 
-def check_kwargs(where: str, kwargs: Mapping[str, object]) -> None:
+def check_kwargs(where: str, kwargs: Mapping[str, object], doors: Doors) -> None:
     """Raises ``ClosedPassthrough`` for an argument that could open the machine to the sandbox."""
     for name, value in kwargs.items():
         words = name.lower().split("_")
         file_or_text = "config" in words and isinstance(value, str)
-        if file_or_text or FILES & {*words} or any(word in name.lower() for word in REACHING_OUT):
-            raise _closed(f"{where}.{name}")
+        if file_or_text or FILES & {*words} or name == "load_trajectory":
+            require(Door.WORKER_FILES, doors, f"{where}.{name}")
+        for word, door in REACHING_OUT.items():
+            if word in name.lower():
+                require(door, doors, f"{where}.{name}")
+        if isinstance(value, Mapping) and "repo_url" in value:
+            check_repository(f"{where}.{name}.repo_url", value["repo_url"], doors)
 
 
-def check_worker_files(where: str, names: Iterable[str]) -> None:
+def check_repository(where: str, url: object, doors: Doors) -> None:
+    """Raises ``ClosedPassthrough`` for a repository that the worker itself would fetch, unless by https."""
+    if not (isinstance(url, str) and url.startswith("https://")):
+        require(Door.GIT_TRANSPORTS, doors, f"{where}, which is no https:// address,")
+
+
+def check_worker_files(where: str, names: Iterable[str], doors: Doors) -> None:
     """Raises ``ClosedPassthrough`` for a variable that would hand files of the worker to the sandbox."""
     for name in names:
         if name in WORKER_FILES:
-            raise _closed(f"{where}.{name}")
+            require(Door.WORKER_FILES, doors, f"{where}.{name}")
 
 
-def _check(where: str, block: Mapping[str, object], always: Members, in_local: Members, *, local: bool) -> None:
+def _check(where: str, block: Mapping[str, object], always: Members, doors: Doors) -> None:
+    behind = BEHIND_DOORS.get(where, {})
     for name in sorted(block):
-        if name in always or (local and name in in_local):
-            continue
-        if name in in_local:
-            raise _closed(f"{where}.{name}")
-        raise InvalidInput(f"{where}.{name} is not supported.", fix=f"Supported: {', '.join(sorted(always))}.")
+        if name in behind:
+            require(behind[name], doors, f"{where}.{name}")
+        elif name not in always:
+            raise InvalidInput(f"{where}.{name} is not supported.", fix=f"Supported: {', '.join(sorted(always))}.")
 
 
 def _check_timeouts(where: str, block: Mapping[str, object]) -> None:
@@ -130,7 +150,3 @@ def _check_variables(where: str, env: object) -> None:
     for name, value in env.items() if isinstance(env, Mapping) else ():
         if reason := variable_flaw(name, value if isinstance(value, str) else ""):
             raise InvalidInput(f"{where}: {reason}.")
-
-
-def _closed(member: str) -> ClosedPassthrough:
-    return ClosedPassthrough(f"{member} is not open in this deployment.", fix="Leave it out, or run it in local mode.")

@@ -28,6 +28,8 @@ from oddish.trials.agents import credentials_of_agent, offered_names
 from oddish.trials.catalogue import load_catalogue
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
+from oddish.trials.doors import NONE, Doors
+from oddish.trials.environments import Environments
 from oddish.trials.live import is_live
 from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
@@ -66,6 +68,8 @@ class Policy:
     """Patterns of the places that another Harbor may come from."""
     harbor_repository: str = ""
     """Where a branch, tag or commit is looked for when no repository is named."""
+    doors: Doors = NONE
+    environments: Environments = field(default_factory=Environments)
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,7 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     refuse_unusable(submission.credentials)
     refuse_twice(submission.logins)
-    if not policy.local:
-        check_worker_files("credentials", submission.credentials)
+    check_worker_files("credentials", submission.credentials, policy.doors)
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
     harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:
@@ -130,7 +133,8 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
             catalogue,
             inherited_environment=oldest_environment if submission.append else None,
             harbor=harbor,
-            local=policy.local,
+            doors=policy.doors,
+            environments=policy.environments,
         )
         for config in submission.configs
     ]
@@ -270,6 +274,7 @@ class _Creation:
         pool, agent = entry.offer.pool, entry.agent
         table = None if agent in BASELINE_AGENTS else await credentials_of_agent(connection, agent, pool=pool)
         named = entry.names(self.version.definition, table)
+        self.policy.environments.check_names(entry.offer.environment, named, self.version.definition)
         if named.names:
             offered = await offered_names(connection, self.principal.org_id, pool=pool)
             named.check({*offered, *self.submission.credentials})

@@ -11,18 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from oddish.credentials import Table
+from oddish.environments import read_environments
 from oddish.errors import InvalidInput
 from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_key
-from oddish.trials.catalogue import Catalogue, Offer
+from oddish.trials.catalogue import ACP_AGENT, Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.credentials import TrialNames, names_of
+from oddish.trials.doors import Door, Doors, check_services, require
+from oddish.trials.environments import Environments
+from oddish.trials.fit import unfitness
 from oddish.trials.localfit import obstacle
 from oddish.trials.passthrough import check_harbor, check_kwargs, check_worker_files
 from oddish.trials.web_tools import is_closed, with_web_tools
 from oddish.variants.reference import Reference
-
-ON_THE_WORKER = frozenset({"local", "docker"})
-"""Environments that use the memory of the worker's own machine."""
 
 
 class UnfitTask(InvalidInput):
@@ -61,6 +62,7 @@ class Unit:
     hidden: Mapping[str, str] = field(repr=False)
     harbor: Mapping[str, object]
     hash: bytes
+    doors: Doors
     disable_web_tools: bool | None = None
 
     def agent_config_on(self, definition: Mapping[str, object]) -> dict[str, object]:
@@ -80,14 +82,21 @@ class Unit:
             )
         if self.offer.environment == "local" and (found := obstacle(self._overridden(definition))):
             raise UnfitTask(found.message, fix=found.fix)
+        if lacking := unfitness(self.offer.environment, self._overridden(definition)):
+            raise UnfitTask(lacking, fix="Choose an environment that has it with --env.")
+        check_services(definition, self.doors)
 
     def _overridden(self, definition: Mapping[str, object]) -> Mapping[str, object]:
-        """``definition`` with the number of GPUs that the submission asks for instead."""
+        """``definition`` with the GPUs and TPUs that the submission asks for instead."""
         declared, overrides = definition.get("environment"), self.harbor.get("environment")
-        gpus = overrides.get("override_gpus") if isinstance(overrides, Mapping) else None
-        if gpus is None or not isinstance(declared, Mapping):
+        if not isinstance(declared, Mapping) or not isinstance(overrides, Mapping):
             return definition
-        return {**definition, "environment": {**declared, "gpus": gpus}}
+        changed = dict(declared)
+        if overrides.get("override_gpus") is not None:
+            changed["gpus"] = overrides["override_gpus"]
+        if overrides.get("override_tpu") is not None:
+            changed["needs_tpu"] = True
+        return {**definition, "environment": changed}
 
     def names(self, definition: Mapping[str, object], table: Table | None) -> TrialNames:
         """The variables that its trials take from the outside."""
@@ -104,7 +113,8 @@ class Unit:
 
     def memory_mb(self, definition: Mapping[str, object]) -> int:
         """What a trial reserves on its worker. Raises ``TooLittleMemory`` when no worker has it."""
-        if self.offer.environment not in ON_THE_WORKER:
+        facts = read_environments().get(self.offer.environment)
+        if facts is not None and not facts["on_the_worker"]:
             return 0
         declared, overridden = definition.get("environment"), self.harbor.get("environment")
         wanted = overridden.get("override_memory_mb") if isinstance(overridden, Mapping) else None
@@ -121,19 +131,23 @@ def unit(
     *,
     inherited_environment: str | None,
     harbor: Mapping[str, object],
-    local: bool,
+    doors: Doors,
+    environments: Environments,
 ) -> Unit:
     """Check ``config`` against what workers offer and what the deployment passes on; raises what it is refused for."""
     reference = Reference.from_record(harbor)
-    offer = catalogue.offer(config.environment or inherited_environment, any_harbor=reference is not None)
+    named, other = config.environment or inherited_environment, reference is not None
+    offer = environments.choose(catalogue, named, doors, any_harbor=other)
+    if ":" in config.agent and not ACP_AGENT.fullmatch(config.agent):
+        require(Door.IMPORT_PATHS, doors, f"The agent {config.agent!r}, an import path,")
     model = None if config.agent in BASELINE_AGENTS else (config.model or "").strip() or None
     offer.check_agent(config.agent, model)
-    if not local:
-        check_kwargs("agent_config.kwargs", config.kwargs)
-        check_worker_files("agent_config.env", config.env)
+    check_kwargs("agent_config.kwargs", config.kwargs, doors)
+    check_worker_files("agent_config.env", config.env, doors)
     refuse_plain_secrets("agent_config.kwargs", config.kwargs)
     passed_on = _with_overrides(harbor, config.overrides)
-    check_harbor(passed_on, local=local)
+    check_harbor(passed_on, doors)
+    environments.check_options(offer.environment, _environment_kwargs(passed_on), doors, any_harbor=other)
     shown, hidden = split_env(config.env)
     kwargs = with_web_tools(config.agent, config.kwargs, disabled=config.disable_web_tools)
     agent_config = {"env": shown, "kwargs": kwargs}
@@ -151,6 +165,7 @@ def unit(
         hidden=hidden,
         harbor=passed_on,
         hash=unit_hash(config.agent, model, {**agent_config, **variant, "overrides": dict(config.overrides)}),
+        doors=doors,
         disable_web_tools=config.disable_web_tools,
     )
 
@@ -166,6 +181,12 @@ def unit_hash(agent: str, model: str | None, agent_config: Mapping[str, object])
 def _unverified(harbor: Mapping[str, object]) -> bool:
     verifier = harbor.get("verifier")
     return isinstance(verifier, Mapping) and verifier.get("disable") is True
+
+
+def _environment_kwargs(harbor: Mapping[str, object]) -> Mapping[str, object]:
+    section = harbor.get("environment")
+    kwargs = section.get("kwargs") if isinstance(section, Mapping) else None
+    return kwargs if isinstance(kwargs, Mapping) else {}
 
 
 def _with_overrides(harbor: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:

@@ -87,14 +87,14 @@ def test_other_agents_models_and_experiments_are_units_of_their_own(client: http
 
 
 def test_a_named_environment_counts_its_own_trials(server: Server, client: httpx2.Client, task_id: str) -> None:
-    server.offer("modal", preference=5)
+    server.offer("docker", preference=5, engine="harbor/0.26.1")
     sweep(client, task_id, {"agent": "nop", "environment": "local"}, experiment_id="mine")
     assert sweep(client, task_id, {"agent": "nop"}, experiment_id="mine").json()["new_trial_ids"] == []
-    answer = sweep(client, task_id, {"agent": "nop", "environment": "modal"}, experiment_id="mine").json()
+    answer = sweep(client, task_id, {"agent": "nop", "environment": "docker"}, experiment_id="mine").json()
     assert answer["new_trial_ids"] == [f"{task_id}-1"]
     assert server.sql("SELECT pool FROM jobs ORDER BY id") == [
         ("local@harbor/0.26.0",),
-        ("modal@harbor/0.26.0",),
+        ("docker@harbor/0.26.1",),
     ]
 
 
@@ -158,9 +158,15 @@ REFUSALS: list[tuple[dict[str, object], int, str, str]] = [
     ({"configs": [{"agent": "claude-code"}]}, 422, "model_required", "claude-code"),
     ({"configs": [{"agent": "orakel"}]}, 400, "unknown_agent", "oracle"),
     ({"environment": "moon"}, 400, "unknown_environment", "local"),
-    ({"environment": "docker"}, 400, "unknown_environment", "no container engine answers"),
+    ({"environment": "dayton"}, 400, "unknown_environment", "'daytona'"),
+    ({"environment": "daytona"}, 400, "environment_not_enabled", "ODDISH_OFFERED_ENVIRONMENTS"),
+    ({"environment": "ec2"}, 400, "environment_not_enabled", "ODDISH_EC2_ENABLED"),
+    ({"environment": "docker"}, 400, "environment_unavailable", "no container engine answers"),
+    ({"environment": "my.module:Box"}, 400, "closed_passthrough", "ODDISH_ALLOW_IMPORT_PATHS"),
+    ({"configs": [{"agent": "my.module:Agent"}]}, 400, "closed_passthrough", "ODDISH_ALLOW_IMPORT_PATHS"),
+    ({"harbor": {"environment": {"kwargs": {"cpus": 1}}}}, 400, "environment_option", "harbor.environment.kwargs.cpus"),
     ({"harbor": {"nonsense": 1}}, 400, "invalid_input", "harbor.nonsense"),
-    ({"harbor": {"environment": {"mounts": ["/:/host"]}}}, 400, "closed_passthrough", "harbor.environment.mounts"),
+    ({"harbor": {"environment": {"mounts": ["/:/host"]}}}, 400, "closed_passthrough", "ODDISH_ALLOW_MOUNTS"),
     ({"harbor": {"environment": {"override_memory_mb": 9000}}}, 400, "too_little_memory", "4096 MB"),
     ({"content_hash": "oddish1:feed"}, 409, "unknown_content", "oddish1:feed"),
     (

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from oddish.trials.passthrough import ClosedPassthrough, check_kwargs, check_worker_files
+from oddish.trials.doors import NONE, ClosedPassthrough
+from oddish.trials.passthrough import check_kwargs, check_worker_files
 
 
 @pytest.mark.parametrize(
@@ -20,17 +21,17 @@ from oddish.trials.passthrough import ClosedPassthrough, check_kwargs, check_wor
 )
 def test_arguments_that_name_files_are_closed(kwargs: dict[str, Any]) -> None:
     with pytest.raises(ClosedPassthrough, match=f"agent_config.kwargs.{next(iter(kwargs))}"):
-        check_kwargs("agent_config.kwargs", kwargs)
+        check_kwargs("agent_config.kwargs", kwargs, NONE)
 
 
 @pytest.mark.parametrize(
     "kwargs", [{"config": {"features": {}}}, {"skip_install": True}, {"max_turns": 3}, {"reasoning_effort": "high"}]
 )
 def test_other_arguments_are_passed_on(kwargs: dict[str, Any]) -> None:
-    check_kwargs("agent_config.kwargs", kwargs)
+    check_kwargs("agent_config.kwargs", kwargs, NONE)
 
 
 def test_variables_that_hand_out_logins_of_the_worker_are_closed() -> None:
     with pytest.raises(ClosedPassthrough, match=r"credentials\.CODEX_FORCE_AUTH_JSON"):
-        check_worker_files("credentials", ["OPENAI_API_KEY", "CODEX_FORCE_AUTH_JSON"])
-    check_worker_files("credentials", ["OPENAI_API_KEY"])
+        check_worker_files("credentials", ["OPENAI_API_KEY", "CODEX_FORCE_AUTH_JSON"], NONE)
+    check_worker_files("credentials", ["OPENAI_API_KEY"], NONE)

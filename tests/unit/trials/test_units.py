@@ -3,8 +3,9 @@
 import pytest
 
 from oddish.errors import InvalidInput
-from oddish.trials.catalogue import Catalogue, Offer, UnknownEnvironment
-from oddish.trials.passthrough import ClosedPassthrough
+from oddish.trials.catalogue import Catalogue, EnvironmentUnavailable, Offer
+from oddish.trials.doors import ALL, NONE, ClosedPassthrough
+from oddish.trials.environments import Environments
 from oddish.trials.units import TrialConfig, UnfitTask, Unit, unit
 
 AGENTS = {"nop": False, "claude-code": True}
@@ -19,7 +20,9 @@ CATALOGUE = Catalogue(
 
 
 def made(config: TrialConfig, *, local: bool = True, **harbor: object) -> Unit:
-    return unit(config, CATALOGUE, inherited_environment=None, harbor=harbor, local=local)
+    doors = ALL if local else NONE
+    places = Environments(local=local)
+    return unit(config, CATALOGUE, inherited_environment=None, harbor=harbor, doors=doors, environments=places)
 
 
 def test_spellings_of_a_model_are_one_unit() -> None:
@@ -78,7 +81,7 @@ def test_overrides_of_the_agent_reach_harbor_and_count() -> None:
 def test_the_preferred_environment_and_its_newest_engine_are_chosen() -> None:
     assert made(TrialConfig("nop", None, 1)).offer.pool == "docker@2"
     assert made(TrialConfig("nop", None, 1, environment="local")).offer.pool == "local@2"
-    with pytest.raises(UnknownEnvironment, match=r"no credentials.*docker, local"):
+    with pytest.raises(EnvironmentUnavailable, match=r"no credentials.*docker, local"):
         made(TrialConfig("nop", None, 1, environment="modal"))
 
 
@@ -89,7 +92,7 @@ def test_an_environment_of_workers_that_are_gone() -> None:
     assert Catalogue([local, gone]).offer("docker") is gone
     assert Catalogue([local, gone]).offer(None) is local
     refused = Offer("docker@2", "docker", AGENTS, 2048, reason="no engine answers.")
-    with pytest.raises(UnknownEnvironment, match="no engine answers"):
+    with pytest.raises(EnvironmentUnavailable, match="no engine answers"):
         Catalogue([local, refused, gone]).offer("docker")
 
 
@@ -97,7 +100,7 @@ def test_a_machine_that_offers_nothing_says_why() -> None:
     nothing = [
         Offer(f"{name}@2", name, AGENTS, 2048, reason=f"{name} is out of order.") for name in ("local", "docker")
     ]
-    with pytest.raises(UnknownEnvironment, match=r"local is out of order.*docker is out of order"):
+    with pytest.raises(EnvironmentUnavailable, match=r"local is out of order.*docker is out of order"):
         Catalogue(nothing).offer(None)
 
 
@@ -119,7 +122,7 @@ def test_memory_is_the_override_else_what_the_task_declares() -> None:
     [
         ({"environment": {"mounts": ["/"]}}, "harbor.environment.mounts"),
         ({"environment": {"extra_docker_compose": ["x"]}}, "harbor.environment.extra_docker_compose"),
-        ({"environment": {"kwargs": {"mounts_json": "[]"}}}, "harbor.environment.kwargs.mounts_json"),
+        ({"environment": {"kwargs": {"auto_mounting": True}}}, "harbor.environment.kwargs.auto_mounting"),
         ({"verifier": {"import_path": "a:B"}}, "harbor.verifier.import_path"),
         ({"mcp_servers": []}, "harbor.mcp_servers"),
     ],
@@ -169,7 +172,8 @@ def test_what_can_never_run_is_refused() -> None:
 
 def test_the_oracle_needs_a_solution() -> None:
     catalogue = Catalogue([Offer("local@1", "local", {"oracle": False}, 2048)])
-    oracle = unit(TrialConfig("oracle", None, 1), catalogue, inherited_environment=None, harbor={}, local=True)
+    config, places = TrialConfig("oracle", None, 1), Environments(local=True)
+    oracle = unit(config, catalogue, inherited_environment=None, harbor={}, doors=ALL, environments=places)
     oracle.check_task({"has_solution": True})
     with pytest.raises(UnfitTask, match=r"has none\."):
         oracle.check_task({"has_solution": False})

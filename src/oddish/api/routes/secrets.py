@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Path
 
 from oddish.api.authentication import PrincipalOf
+from oddish.api.policy import doors
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.credentials import DeletedSecret, SecretRequest, SecretResponse, SecretsResponse
@@ -29,8 +30,7 @@ async def set_secret(
     name: SecretName, body: SecretRequest, principal: PrincipalOf, services: ServicesOf
 ) -> SecretResponse:
     """Keep a value for the trials whose agent or task names the variable; attempts that start from now on get it."""
-    if services.settings.deployment != "local":
-        check_worker_files("secrets", [name])
+    check_worker_files("secrets", [name], doors(services.settings))
     async with services.engine.begin() as connection:
         kept = await keep_secret(connection, services.keyring, principal, name, body.value)
     return SecretResponse.model_validate(kept)

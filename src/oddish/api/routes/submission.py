@@ -13,6 +13,7 @@ from starlette.responses import Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
 from oddish.api.load import SUBMIT_CEILING
+from oddish.api.policy import doors, environments
 from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
@@ -172,4 +173,6 @@ def _policy(services: Services) -> Policy:
         local=settings.deployment == "local",
         harbor_sources=settings.harbor_sources,
         harbor_repository=settings.harbor_repository,
+        doors=doors(settings),
+        environments=environments(settings),
     )
