@@ -29,9 +29,14 @@ class Space:
     writable: bool
 
 
+def existing(path: Path) -> Path:
+    """``path``, or the directory above it in which it would be made."""
+    return next(candidate for candidate in (path, *path.parents) if candidate.exists())
+
+
 def space(path: Path) -> Space:
     """Of the filesystem that ``path`` is on, or would be."""
-    there = next(candidate for candidate in (path, *path.parents) if candidate.exists())
+    there = existing(path)
     found = os.statvfs(there)
     return Space(
         path=path,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oddish.doctor.disk import existing
 from oddish.doctor.finding import Finding, ok, warning
 from oddish.doctor.words import listed
 from oddish.errors import Unavailable
@@ -46,22 +47,15 @@ def look_at_control_groups() -> Iterator[Finding]:
 
 
 def look_at_bwrap() -> Iterator[Finding]:
-    candidates = host.bwrap_candidates()
-    said = (
-        subprocess.run(
-            [*candidates[:1], "--version"], capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS
-        ).stdout
-        if candidates
-        else ""
-    )
-    yield judge_bwrap(candidates[0] if candidates else None, said)
+    path = next(iter(host.bwrap_candidates()), None)
+    yield judge_bwrap(path, _run(path, "--version").stdout if path else "")
 
 
 def look_at_sandbox() -> Iterator[Finding]:
     """Starts a sandbox of nothing, then one whose changes go to the disk that holds those of trials."""
     yield judge_sandbox(support().reason, privileged=host.privileged())
     if support().usable:
-        directory = _existing(home())
+        directory = existing(home())
         yield judge_overlay(_overlay_failure(directory), directory, privileged=host.privileged())
 
 
@@ -160,11 +154,6 @@ def _unknown_machine() -> str | None:
     return None
 
 
-def _existing(path: Path) -> Path:
-    """``path``, or the directory above it in which it would be made."""
-    return next(candidate for candidate in (path, *path.parents) if candidate.exists())
-
-
 def _overlay_failure(directory: Path) -> str | None:
     try:
         host.require_upper(directory)
@@ -182,26 +171,14 @@ def _mount_overlay(scratch: Path) -> str | None:
         directory.mkdir()
     options = [] if host.privileged() else ["--unshare-user", "--uid", "0", "--gid", "0"]
     overlay = ["--overlay-src", str(lower), "--overlay", str(upper), str(work), str(lower)]
-    answer = subprocess.run(
-        [
-            host.bwrap_candidates()[0],
-            *options,
-            "--ro-bind",
-            "/",
-            "/",
-            *overlay,
-            "--",
-            "/bin/sh",
-            "-c",
-            f"echo > {lower}/made",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_ANSWER_SECONDS,
-    )
+    write = ["/bin/sh", "-c", f"echo > {lower}/made"]
+    answer = _run(host.bwrap_candidates()[0], *options, "--ro-bind", "/", "/", *overlay, "--", *write)
     with contextlib.suppress(OSError):
         (work / "work").rmdir()  # The kernel leaves it without any permission, and nothing can list it.
     if answer.returncode == 0 and (upper / "made").exists():
         return None
     return f"{answer.stderr.strip() or 'what was written is not there'}."
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS)

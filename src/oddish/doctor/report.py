@@ -95,13 +95,7 @@ def verdict(findings: Sequence[Finding], *, remote: bool, offered: Sequence[str]
 
 def environments(findings: Sequence[Finding]) -> list[str]:
     """Where trials can run here, the default first."""
-    by_subject = {name: [finding.level for finding in findings if finding.subject == name] for name in _subjects()}
-    return [
-        name
-        for name, subjects in _NEEDED.items()
-        if all(by_subject[subject] and set(by_subject[subject]) == {"ok"} for subject in subjects)
-    ]
-
-
-def _subjects() -> list[str]:
-    return [subject for subjects in _NEEDED.values() for subject in subjects]
+    levels: dict[str, set[str]] = {}
+    for finding in findings:
+        levels.setdefault(finding.subject, set()).add(finding.level)
+    return [name for name, needed in _NEEDED.items() if all(levels.get(subject) == {"ok"} for subject in needed)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oddish.doctor.disk import existing
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.home import home
 from oddish.keyring import Keyring, KeyringError
@@ -33,8 +34,7 @@ def entry(path: Path) -> Entry:
     try:
         found = path.stat()
     except FileNotFoundError:
-        above = next(candidate for candidate in path.parents if candidate.exists())
-        return Entry(path, exists=False, writable=os.access(above, os.W_OK | os.X_OK))
+        return Entry(path, exists=False, writable=os.access(existing(path), os.W_OK | os.X_OK))
     mode = stat.S_IMODE(found.st_mode)
     return Entry(
         path, True, stat.S_ISDIR(found.st_mode), found.st_uid, mode, os.access(path, os.W_OK | os.X_OK | os.R_OK)
@@ -50,7 +50,9 @@ def look() -> Iterator[Finding]:
         yield judge_key("ODDISH_SECRET_KEY", configured.split(","))
     elif key.exists():
         yield judge_private_file(SECRET, _file(key), os.geteuid())
-        yield from [finding for finding in [judge_key(str(key), [key.read_text("latin-1")])] if finding.level != "ok"]
+        found = judge_key(str(key), [key.read_text("latin-1")])
+        if found.level != "ok":
+            yield found
     if where.token.exists():
         yield judge_private_file("Local key", _file(where.token), os.geteuid())
         read_token(where)
