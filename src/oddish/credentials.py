@@ -118,6 +118,12 @@ class AgentRules:
         return next(iter((*named, *others)), None)
 
 
+def needs_of(table: Table | None, agent: str, model: str | None) -> Needs:
+    """Nothing for an agent that the table does not know."""
+    rules = table["agents"].get(agent) if table is not None else None
+    return AgentRules(rules, table["providers"]).needs(model) if table is not None and rules else Needs()
+
+
 def _is_token(group: Sequence[str]) -> bool:
     return len(group) == 1 and group[0].startswith("@")
 

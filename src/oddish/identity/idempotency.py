@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -102,9 +102,9 @@ async def find(connection: AsyncConnection, keyring: Keyring, call: Call) -> Rec
     """The record of an earlier run of ``call``. Raises ``KeyReused`` when its key stands for something else."""
     row = (
         await connection.execute(
-            select(records.c.run, records.c.user_id, records.c.body_hash, records.c.answer)
-            .where(*(records.c[name] == value for name, value in call.identity.items()))
-            .where(records.c.expires_at > func.now())
+            select(records.c.run, records.c.user_id, records.c.body_hash, records.c.answer).where(
+                _is_of(call), records.c.expires_at > func.now()
+            )
         )
     ).one_or_none()
     if row is None:
@@ -156,9 +156,7 @@ async def keep(
     values: dict[str, object] = {"answer": keyring.encrypt(answer)}
     if valid_for is not None:
         values["expires_at"] = func.least(records.c.expires_at, func.now() + valid_for)
-    await connection.execute(
-        update(records).where(*(records.c[name] == value for name, value in call.identity.items())).values(values)
-    )
+    await connection.execute(update(records).where(_is_of(call)).values(values))
 
 
 async def delete_expired_records(connection: AsyncConnection) -> int:
@@ -175,3 +173,7 @@ async def delete_expired_records(connection: AsyncConnection) -> int:
         await connection.commit()
         deleted += count
     return deleted
+
+
+def _is_of(call: Call) -> ColumnElement[bool]:
+    return and_(*(records.c[name] == value for name, value in call.identity.items()))

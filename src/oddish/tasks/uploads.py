@@ -76,6 +76,10 @@ class Registered:
     existing_task: bool
     content_unchanged: bool
 
+    @property
+    def version_id(self) -> str:
+        return ids.version_id(self.task_id, self.version)
+
 
 async def reserve(
     connection: AsyncConnection, principal: Principal, request: UploadRequest, *, expires_in: int

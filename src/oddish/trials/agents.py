@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import any_, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish.credentials import AgentRules, Needs, Table
+from oddish.credentials import Needs, Table, needs_of
 from oddish.db.tables import org_secrets, publications, workers
 from oddish.identity.principal import Principal
 from oddish.trials.catalogue import load_catalogue
@@ -16,8 +16,8 @@ from oddish.trials.catalogue import load_catalogue
 class Agent:
     name: str
     needs_model: bool
-    needs: Needs
-    """Of credentials, for the model asked about."""
+    credentials: Needs
+    """For the model asked about."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ async def list_agents(
         table = await credentials_table(connection, pool=catalogue.offers[0].pool)
         offered = await offered_names(connection, principal.org_id)
     agents = [
-        Agent(agent, needs_model, _needs(table, agent, model))
+        Agent(agent, needs_model, needs_of(table, agent, model))
         for agent, needs_model in sorted(known.items())
         if name in (None, agent)
     ]
@@ -67,8 +67,3 @@ async def offered_names(connection: AsyncConnection, org_id: str, *, pool: str |
         alive.append(literal(pool) == any_(workers.c.pools))
     handed_on = select(func.unnest(workers.c.credentials)).where(*alive)
     return frozenset((await connection.execute(kept.union(handed_on))).scalars())
-
-
-def _needs(table: Table | None, agent: str, model: str | None) -> Needs:
-    rules = table["agents"].get(agent) if table is not None else None
-    return AgentRules(rules, table["providers"]).needs(model) if table is not None and rules else Needs()

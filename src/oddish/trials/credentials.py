@@ -7,7 +7,7 @@ allows. What ``agent_config.env`` sets goes before all of them.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oddish.credentials import AgentRules, Needs, Table
+from oddish.credentials import Needs, Table, needs_of
 from oddish.errors import InvalidInput
 from oddish.queue.keys import BASELINE_AGENTS
 from oddish.secrecy import is_secret_name
@@ -100,11 +100,10 @@ def names_of(
 ) -> TrialNames:
     """``table`` is what the engine says of its agents; without one, or for an agent not in it, nothing is required."""
     env = _object(agent_config, "env")
-    rules = table["agents"].get(agent) if table is not None else None
     return TrialNames(
         agent=agent,
         model=model,
-        needs=AgentRules(rules, table["providers"]).needs(model) if table is not None and rules else Needs(),
+        needs=needs_of(table, agent, model),
         references=(*_in_task(agent, harbor, definition), *_in_env(env, "agent_config.env"), *_in_harbor(harbor)),
         agent_env=frozenset(env),
         other_access=any(word in name.lower() for name in _object(agent_config, "kwargs") for word in OTHER_ACCESS),

@@ -8,7 +8,7 @@ from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.base import Name
-from oddish.schemas.credentials import AgentResponse, AgentsResponse, CredentialNeeds
+from oddish.schemas.credentials import AgentsResponse
 from oddish.trials.agents import list_agents
 
 router = new_router()
@@ -29,18 +29,4 @@ async def agents(
         model=model,
         patience_seconds=services.settings.publication_wait_seconds,
     )
-    return AgentsResponse(
-        agents=[
-            AgentResponse(
-                name=entry.name,
-                needs_model=entry.needs_model,
-                credentials=CredentialNeeds(
-                    required=entry.needs.required,
-                    one_of=[list(group) for group in entry.needs.one_of],
-                    also=list(entry.needs.also),
-                ),
-            )
-            for entry in found.agents
-        ],
-        offered=list(found.offered),
-    )
+    return AgentsResponse.model_validate(found)

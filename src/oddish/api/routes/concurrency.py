@@ -39,18 +39,8 @@ async def set_limit(
 
 
 def _key(entry: Limit) -> LimitResponse:
-    return LimitResponse(queue_key=entry.name, **_shared(entry))
+    return LimitResponse.model_validate(entry).model_copy(update={"queue_key": entry.name})
 
 
 def _cap(entry: Limit) -> LimitResponse:
-    return LimitResponse(cap=entry.name, **_shared(entry))
-
-
-def _shared(entry: Limit) -> dict[str, int | bool | None]:
-    return {
-        "limit": entry.limit,
-        "deploy_limit": entry.deploy_limit,
-        "override_limit": entry.override_limit,
-        "running": entry.running,
-        "paused": entry.paused,
-    }
+    return LimitResponse.model_validate(entry).model_copy(update={"cap": entry.name})

@@ -57,7 +57,7 @@ async def complete(
         )
         async with once.transaction() as connection:
             registered, redundant = await uploads.register(connection, principal, delivery, user_name=body.user)
-            answer = await once.keep(connection, _version(registered))
+            answer = await once.keep(connection, UploadedVersion.model_validate(registered))
         for object_key in redundant:
             await services.store.delete(object_key)
         return answer
@@ -89,16 +89,4 @@ async def _target(services: Services, reservation: uploads.Reservation, *, base_
         upload_url=url,
         upload_headers=headers,
         requires_completion=reservation.object_key is not None,
-    )
-
-
-def _version(registered: uploads.Registered) -> UploadedVersion:
-    return UploadedVersion(
-        task_id=registered.task_id,
-        name=registered.name,
-        version=registered.version,
-        version_id=ids.version_id(registered.task_id, registered.version),
-        existing_task=registered.existing_task,
-        content_unchanged=registered.content_unchanged,
-        content_hash=registered.content_hash,
     )
