@@ -72,6 +72,12 @@ LOGINS: Mapping[str, Login] = {
         (("LANGSMITH_API_KEY",), ("LANGCHAIN_API_KEY",), ("LANGSMITH_PROFILE",)),
         also=("LANGSMITH_ENDPOINT", "LANGSMITH_SANDBOX_API_URL"),
     ),
+    "modal": Login(
+        (("MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"),),
+        (".modal.toml",),
+        ("MODAL_ENVIRONMENT", "MODAL_PROFILE"),
+        "modal token new",
+    ),
     "mosaic": Login(also=("MOSAIC_REGISTRY_USERNAME", "MOSAIC_REGISTRY_PASSWORD"), command="mos login"),
     "novita": Login((("NOVITA_API_KEY",),), also=("NOVITA_DOMAIN", "NOVITA_API_URL", "NOVITA_BASE_URL")),
     "opensandbox": Login(also=("OPENSANDBOX_DOMAIN", "OPENSANDBOX_API_KEY")),

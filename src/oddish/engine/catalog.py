@@ -7,7 +7,6 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -18,20 +17,10 @@ from harbor.models.agent.name import AgentName
 from oddish.engine.credentials import read_table
 from oddish.engine.environments import registry
 from oddish.engine.protocol import VERSION, AgentInfo, Hello
+from oddish.environments import read_environments
 from oddish.sandbox.support import support
 
 WITHOUT_MODEL = frozenset({AgentName.ORACLE.value, AgentName.NOP.value})
-PROGRAMS: Mapping[str, tuple[str, ...]] = {
-    "ack": ("kubectl",),
-    "apple-container": ("container",),
-    "ec2": ("ssh",),
-    "kata": ("nerdctl",),
-    "openshift": ("oc",),
-    "podman": ("podman",),
-    "sbx": ("sbx",),
-    "singularity": ("singularity", "apptainer"),
-}
-"""Environments that need a program, any one of them."""
 PROBE_TIMEOUT_SEC = 2.0
 
 _REQUIREMENT = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*["']([^"']+)["']""")
@@ -106,13 +95,14 @@ def hello(probe: Probe) -> Hello:
 def unavailable_environments(probe: Probe) -> dict[str, str]:
     """Environment name -> why it cannot be used here and what would change that."""
     reasons = {"docker": probe.unavailable(), "local": support().reason}
-    missing = missing_extras()
+    missing, environments = missing_extras(), read_environments()
     for kind, entry in factory._ENVIRONMENT_REGISTRY.items():
         name = kind.value
+        programs = environments[name]["programs"] if name in environments else []
         if entry.pip_extra in missing:
             reasons[name] = f"It needs the package {missing[entry.pip_extra]}. Install harbor[{entry.pip_extra}]."
-        elif name in PROGRAMS and not any(map(shutil.which, PROGRAMS[name])):
-            reasons[name] = f"It needs the program {' or '.join(PROGRAMS[name])}, which is not installed."
+        elif programs and name not in reasons and not any(map(shutil.which, programs)):
+            reasons[name] = f"It needs the program {' or '.join(programs)}, which is not installed."
     return {name: reason for name, reason in sorted(reasons.items()) if reason is not None}
 
 

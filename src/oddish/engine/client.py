@@ -58,8 +58,8 @@ class AttemptLost(EngineError):
 
 
 def curated_environment(allow: Iterable[str] = (), source: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables a fork server starts with: what programs need to run at all, and those in ``allow`` (for providers'
-    credentials of a deployment). Nothing of ``ODDISH_*``, whatever ``allow`` says, but the directory to be hidden."""
+    """The variables a fork server starts with: what programs need to run at all, and those in ``allow``, which every
+    attempt sees. Nothing of ``ODDISH_*``, whatever ``allow`` says, but the directory to be hidden."""
     allowed = {name for name in allow if not name.startswith("ODDISH_")} | {HIDDEN_DIRECTORY}
     return {name: value for name, value in source.items() if inherited(name) or name in allowed} | FIXED
 

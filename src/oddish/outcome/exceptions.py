@@ -96,6 +96,7 @@ MISCONFIGURED = frozenset(
         "ImportError",
         "InvalidInput",
         "InvalidTask",
+        "LoginOfProvider",
         "MissingCredential",
         "MissingModelCredentialError",
         "ModuleNotFoundError",

@@ -14,6 +14,7 @@ from oddish.registries import RegistryLogin, login_secrets
 from oddish.secrecy import credential_values, is_secret_name
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import names_of
+from oddish.trials.environments import Environments
 from oddish.trials.organisation_secrets import secret_values
 
 
@@ -50,12 +51,13 @@ async def load_spec(
     *,
     table: Table | None = None,
     own: Mapping[str, str] | None = None,
+    environments: Environments | None = None,
 ) -> TrialSpec:
     """The spec of ``trial_id`` with its secrets decrypted.
 
     ``table`` is what the engine says of credentials, ``own`` what the worker may hand on of its environment.
     Raises ``NotFound`` for an unknown trial or one whose secrets have been deleted, ``KeyringError`` for secrets of
-    another key, ``MissingCredential`` for what nobody offers any more.
+    another key, ``MissingCredential`` for what nobody offers any more, and ``LoginOfProvider``.
     """
     row = (
         await connection.execute(
@@ -97,6 +99,7 @@ async def load_spec(
         definition=row.definition,
         table=table,
     )
+    (environments or Environments()).check_names(row.environment, named, row.definition)
     kept = await secret_values(connection, keyring, row.org_id, named.names)
     credentials = named.hand_over([given.credentials, kept, own or {}])
     named.check(credentials)

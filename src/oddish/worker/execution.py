@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,12 @@ from oddish.queue.reap import lose, release
 from oddish.settings import Settings
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
+from oddish.trials.environments import Environments
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.spec import TrialSpec, load_spec
 from oddish.worker.credentials import own_credentials
 from oddish.worker.persistence import insist, outlast
+from oddish.worker.providers import provider_login
 from oddish.worker.storable import storable
 from oddish.worker.taskcache import TaskCache
 from oddish.worker.workspace import Workspace
@@ -113,7 +115,7 @@ class Execution:
             await insist(self._services.database, lambda connection: release(connection, self.claim))
 
     async def _execute(self, directory: Path) -> tuple[TrialSpec | None, Ended]:
-        spec = None
+        spec, settings = None, self._services.settings
         try:
             spec = await insist(
                 self._services.database,
@@ -122,9 +124,11 @@ class Execution:
                     self.claim.subject_id,
                     self._services.keyring,
                     table=read_table(),
-                    own=own_credentials(self._services.settings.worker_credentials),
+                    own=own_credentials(settings.worker_credentials),
+                    environments=Environments(logins=settings.provider_credentials),
                 ),
             )
+            spec = replace(spec, credentials={**provider_login(settings, spec.environment), **spec.credentials})
             task_dir = await self._services.tasks.directory(
                 content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
             )
@@ -152,7 +156,7 @@ class Execution:
             agent_kwargs=spec.agent_kwargs,
             agent_env=spec.env,
             environment=spec.environment,
-            environment_kwargs={},
+            environment_kwargs=dict(self._services.settings.environment_options.get(spec.environment, {})),
             env=spec.credentials,
             harbor=spec.harbor,
             deadline_sec=self._services.settings.attempt_deadline_seconds,

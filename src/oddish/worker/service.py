@@ -38,6 +38,7 @@ from oddish.worker.credentials import own_credentials
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.persistence import insist
+from oddish.worker.providers import offered
 from oddish.worker.sweeping import Sweeper
 from oddish.worker.taskcache import TaskCache
 from oddish.worker.workspace import Workspace
@@ -143,10 +144,8 @@ class WorkerService:
             raise WorkerFenced(self._fenced)
 
     async def _announce(self, hello: Hello) -> None:
-        wanted = self._settings.offered_environments
-        reasons = {name: reason for name, reason in hello["unavailable"].items() if name in wanted}
-        offered = [name for name in hello["environments"] if name in wanted and name not in reasons]
-        self._pools = [f"{name}@{hello['engine']}" for name in offered]
+        usable, reasons = offered(self._settings, hello)
+        self._pools = [f"{name}@{hello['engine']}" for name in usable]
         worker = Worker(
             id=self.id,
             hostname=socket.gethostname(),
@@ -168,7 +167,7 @@ class WorkerService:
                 reason=reasons.get(name),
                 credentials=hello.get("credentials"),
             )
-            for rank, name in enumerate([*offered, *reasons])
+            for rank, name in enumerate([*usable, *reasons])
         ]
         await insist(
             self._database,

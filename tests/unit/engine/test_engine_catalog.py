@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from harbor.environments import factory
-from harbor.models.environment_type import EnvironmentType
 
 from oddish.engine import catalog
 from oddish.engine.catalog import Probe, missing_extras
@@ -50,10 +49,6 @@ def test_the_optional_features_of_harbor_are_found_in_its_metadata() -> None:
     extras = {entry.pip_extra for entry in factory._ENVIRONMENT_REGISTRY.values()} - {None}
     assert len(missing_extras().keys() & extras) > 10
     assert missing_extras()["daytona"] == "daytona"
-
-
-def test_programs_are_listed_for_names_that_exist() -> None:
-    assert catalog.PROGRAMS.keys() <= {kind.value for kind in EnvironmentType}
 
 
 def test_the_engine_inherits_what_it_needs_and_no_settings() -> None:

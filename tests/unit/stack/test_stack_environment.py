@@ -27,3 +27,15 @@ def test_what_settings_name_is_kept() -> None:
 def test_a_setting_that_cannot_be_read_keeps_nothing() -> None:
     for text in ("OPENAI_API_KEY", "{}", "[1]", ""):
         assert "OPENAI_API_KEY" not in stack_environment(SHELL | {"ODDISH_WORKER_CREDENTIALS": text})
+
+
+def test_logins_of_the_environments_that_are_offered_are_kept() -> None:
+    shell = SHELL | {"E2B_API_KEY": "e2b-key", "MODAL_TOKEN_ID": "modal-id", "MOSAIC_TOKEN": "mosaic-token"}
+    assert not {"E2B_API_KEY", "MODAL_TOKEN_ID", "MOSAIC_TOKEN"} & stack_environment(shell).keys()
+    settings = {
+        "ODDISH_OFFERED_ENVIRONMENTS": '["e2b", "mosaic", "nowhere"]',
+        "ODDISH_PROVIDER_CREDENTIALS": '{"mosaic": ["MOSAIC_TOKEN"], "modal": ["MODAL_TOKEN_ID"]}',
+    }
+    kept = stack_environment(shell | settings)
+    assert (kept["E2B_API_KEY"], kept["MOSAIC_TOKEN"]) == ("e2b-key", "mosaic-token")
+    assert "MODAL_TOKEN_ID" not in kept
