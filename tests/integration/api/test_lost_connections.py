@@ -158,7 +158,7 @@ def test_an_archive_takes_the_time_it_needs_while_its_bytes_flow(
     start: Callable[[Settings], Server], settings: Settings, new_task: NewTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "UPLOAD_TIMEOUT", httpx2.Timeout(2.0))
-    size = 16_000_000
+    size = 8_000_000
     server = start(settings.model_copy(update={"max_archive_bytes": 2 * size, "max_extracted_bytes": 2 * size}))
     with FlakyProxy(int(server.url.rpartition(":")[2])) as proxy, Client(proxy.url, KEY, retry=AT_ONCE) as client:
         proxy.cut(Cut(PUT, pause=0.02))
