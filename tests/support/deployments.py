@@ -2,8 +2,7 @@
 
 import asyncio
 import io
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,11 @@ from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import Limits, queue_key
+from oddish.registries import RegistryLogin
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.package import content_hash, publish_set, write_archive
+from oddish.trials.confidential import Confidential
 from oddish.worker.service import WorkerService
 
 ORG, USER, EXPERIMENT = "org", "user", "e0000000"
@@ -87,6 +88,7 @@ class Deployment:
         max_attempts: int = 3,
         harbor: dict[str, object] | None = None,
         secret_env: dict[str, str] | None = None,
+        logins: Sequence[RegistryLogin] = (),
     ) -> str:
         """Queue one trial; its id."""
         key = queue_key(agent, None)
@@ -95,14 +97,15 @@ class Deployment:
         trial_id = ids.trial_id(task_id, index)
         async with self.database.begin() as connection:
             secret_id = None
-            if secret_env:
+            kept = Confidential(env=secret_env or {}, logins=logins)
+            if kept:
                 secret_id = ids.row_id("secret")
                 await connection.execute(
                     text(
                         "INSERT INTO secrets (id, org_id, ciphertext, expires_at)"
                         " VALUES (:id, :org, :ciphertext, now() + interval '1 day')"
                     ),
-                    {"id": secret_id, "org": ORG, "ciphertext": self.keyring.encrypt(json.dumps(secret_env).encode())},
+                    {"id": secret_id, "org": ORG, "ciphertext": self.keyring.encrypt(kept.plaintext())},
                 )
             await connection.execute(
                 insert(trials).values(
