@@ -24,6 +24,7 @@ from oddish.tasks.discovery import discover
 VERSION = 1
 EXIT_CODES: dict[Verdict, int] = {"sound": 0, "unsound": 1, "unchecked": 3}
 TRIALS = "trials"
+WORDS: dict[Verdict, str] = {"sound": "sound", "unsound": "unsound", "unchecked": "could not be checked"}
 STYLES = {"ok": "green", "warning": "yellow", "failed": "red", "unchecked": "magenta"}
 EXAMPLES = """\b
 Examples:
@@ -175,10 +176,9 @@ def _print(checked: Sequence[Checked], outcome: Verdict) -> None:
 
 def _verdict_line(checked: Sequence[Checked], outcome: Verdict) -> str:
     if len(checked) == 1:
-        words = {"unchecked": "could not be checked"}
-        return f"{one_line(checked[0].name)}: {words.get(outcome, outcome)}"
+        return f"{one_line(checked[0].name)}: {WORDS[outcome]}"
     parts = []
-    for kind, word in (("sound", "sound"), ("unsound", "unsound"), ("unchecked", "could not be checked")):
+    for kind, word in WORDS.items():
         names = [one_line(task.name) for task in checked if task.verdict == kind]
         if names:
             listed = "" if kind == "sound" else f" ({joined(names)})"

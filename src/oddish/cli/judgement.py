@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from oddish.cli.text import command, joined, moment, number, plural
 from oddish.cli.trials import cancelled, detail, finished, note, score, succeeded
 from oddish.client.types import JSON, Trial
+from oddish.soundness.environment import ELSEWHERE, LOCAL
 from oddish.soundness.verdict import Check, failed, ok, unchecked, warning
 from oddish.tasks.definition import TaskDefinition
 
@@ -96,11 +97,8 @@ def _unfit(name: str, trials: Sequence[Trial], runs: Runs) -> Check | None:
     if (other := next((trial for trial in trials if not succeeded(trial)), None)) is not None:
         if not finished(other) or cancelled(other):
             return unchecked(name, f"{other['id']}: {detail(other)}.", "Run the command again.")
-        needs_other = runs.local_obstacle is not None and other.get("environment") == "local"
-        if needs_other:
-            return unchecked(
-                name, str(runs.local_obstacle), "Run it with -e docker or in another environment that has it."
-            )
+        if runs.local_obstacle is not None and other.get("environment") == LOCAL:
+            return unchecked(name, runs.local_obstacle, ELSEWHERE)
         reasons = frozenset(other.get("reasons") or ())
         make = failed if reasons & BLAMES_THE_TASK else unchecked
         return make(name, f"{other['id']} ended without a valid reward: {detail(other)}", _look_at([other]))

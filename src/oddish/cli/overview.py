@@ -8,7 +8,7 @@ from oddish.cli.output import print_json, say, warn
 from oddish.cli.session import LOCAL, skew
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, one_line, plural
-from oddish.cli.trials import counts, live_trials
+from oddish.cli.trials import counts, grouped, live_trials
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
@@ -69,27 +69,25 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
 
 def by_experiment(tasks: list[Task]) -> list[Experiment]:
     """Newest first. A task counts for each experiment that one of its trials belongs to."""
-    grouped: dict[str, Experiment] = {}
+    experiments: dict[str, Experiment] = {}
     for task in tasks:
         names = {experiment["id"]: experiment["name"] for experiment in task.get("experiments") or []}
         if task["experiment_id"]:
             names.setdefault(task["experiment_id"], task.get("experiment_name") or task["experiment_id"])
         for experiment_id, trials in _trials_by_experiment(task).items():
             name = names.get(experiment_id, experiment_id)
-            experiment = grouped.setdefault(experiment_id, Experiment(experiment_id, name))
+            experiment = experiments.setdefault(experiment_id, Experiment(experiment_id, name))
             experiment.tasks += 1
             newest = max((trial["created_at"] for trial in trials), default=task["created_at"])
             experiment.newest = max(experiment.newest, newest)
             experiment.counts.update(counts(trials))
-    return sorted(grouped.values(), key=lambda experiment: experiment.newest, reverse=True)
+    return sorted(experiments.values(), key=lambda experiment: experiment.newest, reverse=True)
 
 
 def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
     home = task["experiment_id"]
-    grouped: dict[str, list[Trial]] = {} if home is None else {home: []}
-    for trial in live_trials(task):
-        grouped.setdefault(trial["experiment_id"], []).append(trial)
-    return grouped
+    found: dict[str, list[Trial]] = {} if home is None else {home: []}
+    return found | grouped(live_trials(task), lambda trial: trial["experiment_id"])
 
 
 def _alive_workers(client: Client) -> int | None:

@@ -9,7 +9,7 @@ from oddish.cli.judgement import NOP, ORACLE
 from oddish.cli.progress import for_output
 from oddish.cli.session import connect
 from oddish.cli.submit import CONCURRENCY
-from oddish.cli.trials import live_trials
+from oddish.cli.trials import grouped, live_trials
 from oddish.cli.watch import RETRY, Snapshot, watch_until_done
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
@@ -134,8 +134,6 @@ def _watch(client: Client, probed: Probed, *, quiet: bool) -> None:
         return Snapshot(tasks, mine)
 
     end = watch_until_done(fetch, for_output(quiet=quiet))
-    by_task: dict[str, list[Trial]] = {}
-    for trial in end.trials:
-        by_task.setdefault(trial["task_id"], []).append(trial)
+    by_task = grouped(end.trials, lambda trial: trial["task_id"])
     for directory, submitted in probed.submitted.items():
         probed.trials[directory] = by_task.get(submitted["id"], [])

@@ -1,13 +1,13 @@
 """The numbers of a watch: how far each agent or task is, what its trials earned so far, how long the rest may take."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from oddish.cli.eta import Span, eta, rough
 from oddish.cli.text import moment, number, one_line
-from oddish.cli.trials import NOT_VERIFIED, cancelled, counts, finished, mean, score, unverified
+from oddish.cli.trials import NOT_VERIFIED, cancelled, counts, finished, grouped, mean, score, unverified
 from oddish.cli.watch import Snapshot
 from oddish.client.types import Trial
 
@@ -60,10 +60,10 @@ def tally(trials: Sequence[Trial], label: str = "") -> Tally:
 
 def tallies(snapshot: Snapshot) -> list[Tally]:
     """By agent and model when there are several, else by task when there are a few; else none."""
-    by_kind = _grouped(snapshot.trials, kind)
+    by_kind = grouped(snapshot.trials, kind)
     if len(by_kind) > 1:
         return [tally(trials, kind_label(*which)) for which, trials in sorted(by_kind.items(), key=_by_name)]
-    by_task = _grouped(snapshot.trials, lambda trial: trial["task_id"])
+    by_task = grouped(snapshot.trials, lambda trial: trial["task_id"])
     if 1 < len(by_task) <= TASKS_APART:
         names = {task["id"]: task["name"] for task in snapshot.tasks}
         found = [tally(trials, one_line(names.get(task_id, task_id))) for task_id, trials in by_task.items()]
@@ -82,7 +82,7 @@ def kind_label(agent: str, model: str | None) -> str:
 def left(snapshot: Snapshot) -> str:
     """How long the rest may take: as long as that of the slowest agent and model. Empty while that is not known."""
     estimates: list[float] = []
-    for trials in _grouped(snapshot.trials, kind).values():
+    for trials in grouped(snapshot.trials, kind).values():
         estimate = _eta(trials, snapshot.at)
         if estimate is None:
             return ""
@@ -106,13 +106,6 @@ def _span(trial: Trial) -> Span | None:
 def _seconds(value: str | None, default: float) -> float:
     found = moment(value)
     return default if found is None else found.timestamp()
-
-
-def _grouped[Key](trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
-    grouped: dict[Key, list[Trial]] = {}
-    for trial in trials:
-        grouped.setdefault(key(trial), []).append(trial)
-    return grouped
 
 
 def _by_name(entry: tuple[Kind, list[Trial]]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from oddish.cli.text import clean, number, one_line
@@ -89,6 +89,14 @@ def short_note(trial: Trial) -> str | None:
 def live_trials(task: Task) -> list[Trial]:
     """The trials of a task that nothing has replaced."""
     return [trial for trial in task.get("trials") or [] if not trial.get("superseded_by_trial_id")]
+
+
+def grouped[Key](trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
+    """The trials by what ``key`` says of them, in their order."""
+    groups: dict[Key, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(key(trial), []).append(trial)
+    return groups
 
 
 def index(trial: Trial) -> str:

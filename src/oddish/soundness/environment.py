@@ -8,7 +8,7 @@ from oddish.tasks.definition import TaskDefinition
 
 ENVIRONMENT = "environment"
 LOCAL = "local"
-_ELSEWHERE = "Run it with -e docker or in another environment that has it."
+ELSEWHERE = "Run it with -e docker or in another environment that has it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str |
         yield failed(ENVIRONMENT, f"{flaw.file}: {flaw.message}", flaw.fix)
     needs = beyond_local(task, flaws) if chosen in (None, LOCAL) else []
     for need in needs:
-        yield failed(ENVIRONMENT, need, _ELSEWHERE) if chosen == LOCAL else warning(ENVIRONMENT, need, _ELSEWHERE)
+        yield failed(ENVIRONMENT, need, ELSEWHERE) if chosen == LOCAL else warning(ENVIRONMENT, need, ELSEWHERE)
     if not broken and not needs:
         source = "Dockerfile" if wanted.has_dockerfile else wanted.docker_image or "docker-compose.yaml"
         yield ok(ENVIRONMENT, source)
