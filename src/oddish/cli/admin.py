@@ -8,12 +8,11 @@ import click
 
 from oddish.cli.group import Command
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import print_json, say
+from oddish.cli.output import confirmed, print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, moment, one_line
 from oddish.client.types import ApiKey, NewKey, NewKeyRequest
-from oddish.errors import InvalidInput
 
 
 @click.group()
@@ -92,8 +91,9 @@ def ls(api: str | None, as_json: bool) -> None:
 @json_option
 def revoke(key_id: str, yes: bool, api: str | None, as_json: bool) -> None:
     """End an API key at once. KEY_ID is the one that `oddish admin key ls` shows. --json does not ask."""
+    question = f"Revoke {one_line(key_id)}? Whoever uses it is refused at once."
     with connect(resolve(api)) as client:
-        if not (yes or as_json) and not _agreed(key_id):
+        if not (yes or as_json or confirmed(question, "nothing was revoked", "--yes")):
             say("Nothing was revoked.")
             return
         revoked = client.keys.revoke(key_id)
@@ -133,10 +133,3 @@ def state(entry: ApiKey, now: datetime) -> str:
     if expiry is None:
         return "usable"
     return "expired" if expiry <= now else f"usable until {expiry:%Y-%m-%d}"
-
-
-def _agreed(key_id: str) -> bool:
-    try:
-        return click.confirm(f"Revoke {one_line(key_id)}? Whoever uses it is refused at once.", err=True)
-    except click.Abort:
-        raise InvalidInput("The question was not answered, so nothing was revoked.", fix="Add --yes.") from None

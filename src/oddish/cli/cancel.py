@@ -5,13 +5,13 @@ import click
 from oddish.cli.group import Command
 from oddish.cli.lookup import Found, FoundTask, FoundTrial, find_experiment, find_task, find_trial
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import print_json, say
+from oddish.cli.output import confirmed, print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.text import command, one_line, plural
 from oddish.cli.trials import finished
 from oddish.client import Client
 from oddish.client.types import Cancelled
-from oddish.errors import InvalidInput, NotFound
+from oddish.errors import NotFound
 
 
 @click.command(cls=Command)
@@ -34,7 +34,8 @@ def cancel(reference: str | None, experiment: str | None, force: bool, api: str 
         if not (active or force or as_json):
             say(_nothing_of(name))
             return
-        if not (force or as_json) and not _agreed(name, active):
+        question = f"Cancel {plural(active, 'unfinished trial')} of {name}?"
+        if not (force or as_json or confirmed(question, "nothing was cancelled", "--force")):
             say("Nothing was cancelled.")
             return
         result = _cancel(client, found)
@@ -58,13 +59,6 @@ def _task_or_trial(client: Client, reference: str) -> FoundTrial | FoundTask:
             fix=f"If it is an experiment: {command('cancel', '--experiment', reference)}",
         )
     return found
-
-
-def _agreed(name: str, active: int) -> bool:
-    try:
-        return click.confirm(f"Cancel {plural(active, 'unfinished trial')} of {name}?", err=True)
-    except click.Abort:
-        raise InvalidInput("The question was not answered, so nothing was cancelled.", fix="Add --force.") from None
 
 
 def _cancel(client: Client, found: Found) -> Cancelled:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from oddish.cli.envfile import read_env_file
-from oddish.cli.output import say
+from oddish.cli.output import confirmed, say
 from oddish.cli.session import LOCAL, connect
 from oddish.cli.text import one_line, plural
 from oddish.client import Client
@@ -211,7 +211,4 @@ def _agreed(found: Sequence[Found], endpoint: Endpoint, *, may_ask: bool) -> boo
     say(f"{plural(len(found), 'variable')} for the trials of this run, kept encrypted at {endpoint.url}:", err=True)
     for entry in found:
         say(f"  {entry.name:<{widest}}  from {one_line(entry.origin)}, for {entry.wording()}", err=True)
-    try:
-        return click.confirm("Send them?" if len(found) > 1 else "Send it?", default=True, err=True)
-    except click.Abort:
-        raise InvalidInput("The question was not answered, so nothing was sent.", fix="Add --yes.") from None
+    return confirmed("Send them?" if len(found) > 1 else "Send it?", "nothing was sent", "--yes", default=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oddish.cli.text import clean
-from oddish.errors import OddishError
+from oddish.errors import InvalidInput, OddishError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,3 +71,11 @@ def console() -> "Console":
 
     terminal = sys.stdout.isatty()
     return Console(markup=False, highlight=False, emoji=False, width=None if terminal else WIDE, soft_wrap=not terminal)
+
+
+def confirmed(question: str, undone: str, option: str, *, default: bool = False) -> bool:
+    """Ask on standard error. Raises ``InvalidInput``, with what stays ``undone``, when no answer comes."""
+    try:
+        return click.confirm(question, default=default, err=True)
+    except click.Abort:
+        raise InvalidInput(f"The question was not answered, so {undone}.", fix=f"Add {option}.") from None
