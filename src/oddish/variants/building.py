@@ -10,8 +10,9 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from oddish.errors import InvalidInput, Unavailable
 from oddish.variants.reference import Reference
@@ -124,15 +125,8 @@ def _install(fresh: Path, environment: Path) -> None:
     fresh.rename(environment)
 
 
-@contextlib.contextmanager
-def _held(descriptor: int) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(path: Path) -> contextlib.AbstractContextManager[None]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return _held(descriptor)
+def _lock(path: Path) -> IO[bytes]:
+    """The lock is held until the file is closed, also by nobody referring to it any more."""
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file

@@ -125,7 +125,7 @@ class Reference:
 
 
 def _repository_url(source: str) -> str:
-    parts = urlsplit(source if "://" in source else f"file://{source}" if source.startswith("/") else source)
+    parts = urlsplit(f"file://{source}" if source.startswith("/") else source)
     if parts.scheme not in ("https", "file") or bool(parts.hostname) != (parts.scheme == "https"):
         raise InvalidReference(f"{source!r} is no address of a repository that can be used.", fix=_FIX)
     if parts.username is not None or parts.password is not None:
@@ -134,6 +134,5 @@ def _repository_url(source: str) -> str:
         )
     if parts.query or parts.fragment or not re.fullmatch(r"(/[A-Za-z0-9_][A-Za-z0-9._+-]*)+/?", parts.path):
         raise InvalidReference(f"{source!r} is no address of a repository that can be used.", fix=_FIX)
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('.git')}" + (
-        ".git" if parts.scheme == "file" and parts.path.rstrip("/").endswith(".git") else ""
-    )
+    path = parts.path.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('.git') if parts.scheme == 'https' else path}"
