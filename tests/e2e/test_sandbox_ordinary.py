@@ -56,5 +56,5 @@ def test_other_users_are_refused_with_the_fix(outcome: dict[str, Any]) -> None:
     assert "Run the worker as root" in outcome["somebody"]
 
 
-def test_only_the_layer_is_left(outcome: dict[str, Any]) -> None:
-    assert outcome["left"] == ["layers"]
+def test_only_the_layer_and_the_copied_libraries_are_left(outcome: dict[str, Any]) -> None:
+    assert outcome["left"] == ["layers", "libraries"]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddish.sandbox import host
+from oddish.sandbox.libraries import DIRECTORY as LIBRARIES
 from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, Bind, Command, Completed, Spec
 
@@ -327,7 +328,7 @@ def _alive(nonce: str) -> list[str]:
 
 
 def _names(directory: Path) -> list[str]:
-    return [path.name for path in directory.iterdir()]
+    return [path.name for path in directory.iterdir() if path.name != LIBRARIES]
 
 
 def _read(path: Path) -> bytes:

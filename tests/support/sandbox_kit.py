@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from oddish.sandbox.cgroup import hierarchies
+from oddish.sandbox.libraries import DIRECTORY as LIBRARIES
 from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, Command, Completed, Spec, User
 
@@ -55,7 +56,8 @@ def exists(*paths: str | Path) -> list[bool]:
 
 
 def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
+    """What is in it, but for the copies of libraries that sandboxes share."""
+    return sorted(path.name for path in directory.iterdir() if path.name != LIBRARIES)
 
 
 def _mentions(path: Path, name: str) -> bool:

@@ -10,7 +10,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from oddish.sandbox import host
+from oddish.sandbox import host, libraries
+from oddish.sandbox.libraries import copy_attributes
 from oddish.sandbox.spec import Spec
 
 SHOWN = (
@@ -96,7 +97,7 @@ def arguments(spec: Spec) -> list[str]:
         result.append("--unshare-net")
     result += _root(spec)
     for path in shown:
-        result += _overlay(path, spec) if host.privileged() else ["--ro-bind", path, path, *_masks(path)]
+        result += _overlay(path, spec) if host.privileged() else _read_only(path, spec)
     result += _kernel()
     result += _hidden(spec, shown)
     for bind in spec.binds:
@@ -109,11 +110,17 @@ _INIT = "echo; exec >/dev/null 2>&1; exec env -i --ignore-signal=CHLD sleep infi
 """Ignoring SIGCHLD makes the kernel reap whatever is orphaned; as process 1 it is immune to signals from inside."""
 
 
+def system_directories() -> tuple[str, ...]:
+    """Host directories that programs and libraries are in."""
+    return (
+        "/usr",
+        *(f"/{name}" for name in _TOP_LEVEL if Path("/", name).is_dir() and not Path("/", name).is_symlink()),
+    )
+
+
 def _shown(spec: Spec) -> list[str]:
     shown = [path for path in SHOWN if Path(path).is_dir() and not _is_hidden(Path(path), spec)]
-    return shown + [
-        f"/{name}" for name in _TOP_LEVEL if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()
-    ]
+    return shown + [path for path in system_directories() if path not in shown]
 
 
 def uppers(spec: Spec) -> list[str]:
@@ -164,8 +171,10 @@ def _overlay(path: str, spec: Spec) -> list[str]:
     upper, work = spec.directory / upper_name(path), spec.directory / f"{upper_name(path)}.work"
     upper.mkdir()
     work.mkdir()
-    _copy_attributes(Path(path), upper)
-    sources = [path, *(str(layer / upper_name(path)) for layer in spec.layers if (layer / upper_name(path)).is_dir())]
+    copy_attributes(Path(path), upper)
+    copies = [spec.libraries / path.lstrip("/")] if spec.libraries else []
+    lowers = [*copies, *(layer / upper_name(path) for layer in spec.layers)]
+    sources = [path, *(str(lower) for lower in lowers if lower.is_dir())]
     if not spec.layers:
         _leave_out_secrets(path, upper)
     lower = [argument for source in sources for argument in ("--overlay-src", source)]
@@ -197,14 +206,14 @@ def _leave_out_secrets(path: str, upper: Path) -> None:
         for parent in reversed(copy.relative_to(upper).parents[:-1]):
             if not (upper / parent).exists():
                 (upper / parent).mkdir()
-                _copy_attributes(Path(path, parent), upper / parent)
+                copy_attributes(Path(path, parent), upper / parent)
         if secret.is_dir():
             copy.mkdir()
             os.setxattr(copy, "user.overlay.opaque", b"y")
-            _copy_attributes(secret, copy)
+            copy_attributes(secret, copy)
         elif secret.parent == Path("/etc") and secret.name in _PASSWORDS:
             copy.write_text("".join(_without_password(line) for line in secret.read_text().splitlines(keepends=True)))
-            _copy_attributes(secret, copy)
+            copy_attributes(secret, copy)
         else:
             os.mknod(copy, stat.S_IFCHR, os.makedev(0, 0))
 
@@ -214,10 +223,13 @@ def _without_password(line: str) -> str:
     return f"{name}:*:{rest.partition(':')[2]}"
 
 
-def _copy_attributes(source: Path, copy: Path) -> None:
-    status = source.stat()
-    os.chown(copy, status.st_uid, status.st_gid)
-    copy.chmod(stat.S_IMODE(status.st_mode))
+def _read_only(path: str, spec: Spec) -> list[str]:
+    result = ["--ro-bind", path, path, *_masks(path)]
+    if tree := spec.libraries:
+        for copy in libraries.copies(tree):
+            if Path("/", copy).is_relative_to(path):
+                result += ["--ro-bind", str(tree / copy), f"/{copy}"]
+    return result
 
 
 def _masks(path: str) -> list[str]:
@@ -254,7 +266,8 @@ def _is_hidden(path: Path, spec: Spec) -> bool:
 
 
 def _hidden_paths(spec: Spec) -> list[Path]:
-    return [Path(os.path.realpath(path)) for path in (*spec.hidden, spec.directory)]
+    own = (spec.directory, spec.directory.parent / libraries.DIRECTORY)
+    return [Path(os.path.realpath(path)) for path in (*spec.hidden, *own)]
 
 
 def _hidden(spec: Spec, shown: list[str]) -> list[str]:

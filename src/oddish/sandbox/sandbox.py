@@ -8,10 +8,11 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from oddish.errors import Unavailable
-from oddish.sandbox import cgroup, host, keeper, layout, privileges, sweep, syscalls
+from oddish.sandbox import cgroup, host, keeper, layout, libraries, privileges, sweep, syscalls
 from oddish.sandbox.capture import Capture, Lines
 from oddish.sandbox.spec import Command, Completed, Spec
 
@@ -111,6 +112,11 @@ class Sandbox:
         """Raises ``Unavailable`` with the reason when this machine refuses."""
         if host.privileged() or spec.layers:
             host.require_upper(spec.directory.parent)
+        async with libraries.hold(spec.directory.parent, layout.system_directories()) as held:
+            return await cls._start(replace(spec, libraries=held.path, locks=(*spec.locks, held.lock)))
+
+    @classmethod
+    async def _start(cls, spec: Spec) -> Self:
         failure: Unavailable | None = None
         for program in host.bwrap_candidates():
             sandbox = cls(spec)

@@ -47,8 +47,10 @@ class Spec:
     limits: Limits = field(default_factory=Limits)
     layers: tuple[Path, ...] = ()
     """Directories of finished layers, lowest first."""
+    libraries: Path | None = None
+    """Copies of host files that are shown instead of them (see ``libraries``)."""
     locks: tuple[int, ...] = ()
-    """Open descriptors that the sandbox's keeper holds for as long as it lives: locks on the layers."""
+    """Open descriptors that the sandbox's keeper holds for as long as it lives: locks on layers and copies."""
 
 
 @dataclass(frozen=True, slots=True)
