@@ -31,7 +31,9 @@ from oddish.storage.store import ArtifactStore
 from oddish.trials.environments import Environments
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.spec import TrialSpec, load_spec
+from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
+from oddish.worker.engines import Engines
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
 from oddish.worker.storable import storable
@@ -53,7 +55,7 @@ class Services:
     database: AsyncEngine
     store: ArtifactStore
     keyring: Keyring
-    engine: ForkServer
+    engines: Engines
     tasks: TaskCache
     workspace: Workspace
     rng: random.Random
@@ -132,15 +134,13 @@ class Execution:
             task_dir = await self._services.tasks.directory(
                 content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
             )
-        except OddishError as error:
-            failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
-            return spec, Ended("done", Done(type="done", trial_dir=None, cancelled=False, failure=failure), None)
-        run = self._request(spec, task_dir, directory)
-        try:
-            done = await self._drive(run)
+            done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
         except AttemptCrashed as error:
             log.warning("attempt crashed", error=str(error))
-            return spec, Ended("crashed", None, directory / run["trial_name"])
+            return spec, Ended("crashed", None, directory / self.claim.label.lower())
+        except OddishError as error:
+            failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
+            done = Done(type="done", trial_dir=None, cancelled=False, failure=failure)
         return spec, Ended("done", done, Path(done["trial_dir"]) if done["trial_dir"] else None)
 
     def _request(self, spec: TrialSpec, task_dir: Path, directory: Path) -> Run:
@@ -170,21 +170,39 @@ class Execution:
             ]
         return run
 
-    async def _drive(self, run: Run) -> Done:
-        await self._services.engine.start()
-        async with self._services.engine.attempt(run) as child:
-            self._cleared_up = False
-            canceller = asyncio.create_task(self._cancel_when_asked(child))
-            try:
-                async for line in child:
-                    if line["type"] == "stage":
-                        await self._show(line["stage"])
-            finally:
-                canceller.cancel()
+    async def _drive(self, run: Run, reference: Reference | None) -> Done:
+        async with contextlib.AsyncExitStack() as stack:
+            engine = await self._engine(stack, reference)
+            if engine is None:
+                return Done(type="done", trial_dir=None, cancelled=True, failure=None)
+            async with engine.attempt(run) as child:
+                self._cleared_up = False
+                canceller = asyncio.create_task(self._cancel_when_asked(child))
+                try:
+                    async for line in child:
+                        if line["type"] == "stage":
+                            await self._show(line["stage"])
+                finally:
+                    canceller.cancel()
         if child.done is None:
             raise AttemptCrashed(child.label, await child.wait())
         self._cleared_up = True
         return child.done
+
+    async def _engine(self, stack: contextlib.AsyncExitStack, reference: Reference | None) -> ForkServer | None:
+        """The engine to run in, which may have to be installed first; None when the trial is cancelled meanwhile."""
+        if reference is not None:
+            await self._show("engine_setup")
+        entering = asyncio.ensure_future(stack.enter_async_context(self._services.engines.engine(reference)))
+        cancelled = asyncio.create_task(self._cancelled.wait())
+        try:
+            await asyncio.wait([entering, cancelled], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cancelled.cancel()
+            if not entering.done():
+                entering.cancel()
+                await asyncio.wait([entering])
+        return None if entering.cancelled() else entering.result()
 
     async def _show(self, stage: str) -> None:
         try:

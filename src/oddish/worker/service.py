@@ -33,8 +33,11 @@ from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.retention import delete_abandoned_uploads
+from oddish.trials.catalogue import ANY_HARBOR
 from oddish.trials.retention import delete_expired_secrets
+from oddish.variants.building import builder
 from oddish.worker.credentials import own_credentials
+from oddish.worker.engines import Engines
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.persistence import insist
@@ -65,8 +68,8 @@ class WorkerService:
         self._settings = settings
         self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._database = connect(settings.database_url, role="worker")
-        self._engine = ForkServer()
         self._workspace = Workspace(settings.home, self.id)
+        self._engines = Engines(ForkServer(), self._workspace.engines)
         store = ArtifactStore.open(settings.storage_url)
         limits = ArchiveLimits(
             max_bytes=settings.max_archive_bytes,
@@ -79,7 +82,7 @@ class WorkerService:
             database=self._database,
             store=store,
             keyring=load_keyring(secret_key, settings.home),
-            engine=self._engine,
+            engines=self._engines,
             tasks=TaskCache(self._workspace.tasks, store, limits),
             workspace=self._workspace,
             rng=random.Random(),  # noqa: S311 - jitter
@@ -101,7 +104,7 @@ class WorkerService:
     @property
     def engine_pid(self) -> int | None:
         """Process id of the fork server that was started last."""
-        return self._engine.pid
+        return self._engines.own.pid
 
     def stop(self) -> None:
         """Claim nothing more, give back what runs, and return from ``run``."""
@@ -119,7 +122,7 @@ class WorkerService:
         )
         try:
             dead = await asyncio.to_thread(self._workspace.sweep)
-            await self._announce(await self._engine.start())
+            await self._announce(await self._engines.own.start())
             await self._bury(dead)
             log.info("worker ready", worker=self.id, pools=self._pools)
             heartbeat.start()
@@ -137,7 +140,7 @@ class WorkerService:
                 await asyncio.to_thread(heartbeat.stop)
                 await self._retire()
         finally:
-            await self._engine.close()
+            await self._engines.close()
             await asyncio.to_thread(self._workspace.close)
             await self._database.dispose()
         if self._fenced is not None:
@@ -145,7 +148,8 @@ class WorkerService:
 
     async def _announce(self, hello: Hello) -> None:
         usable, reasons = offered(self._settings, hello)
-        self._pools = [f"{name}@{hello['engine']}" for name in usable]
+        engines = [hello["engine"], *([ANY_HARBOR] if builder() is not None else [])]
+        self._pools = [f"{name}@{engine}" for engine in engines for name in usable]
         worker = Worker(
             id=self.id,
             hostname=socket.gethostname(),
@@ -159,14 +163,15 @@ class WorkerService:
         )
         publications = [
             Publication(
-                pool=f"{name}@{hello['engine']}",
+                pool=f"{name}@{engine}",
                 environment=name,
-                engine=hello["engine"],
+                engine=engine,
                 preference=rank,
                 agents=[{"name": agent["name"], "needs_model": agent["needs_model"]} for agent in hello["agents"]],
                 reason=reasons.get(name),
                 credentials=hello.get("credentials"),
             )
+            for engine in engines
             for rank, name in enumerate([*usable, *reasons])
         ]
         await insist(
@@ -203,7 +208,7 @@ class WorkerService:
                         await self._wake.wait()
 
     async def _claim(self, slots: int) -> list[Claim]:
-        await self._engine.start()
+        await self._engines.own.start()
         reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
         async with self._database.begin() as connection:
             return await claim(
@@ -226,6 +231,7 @@ class WorkerService:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
             await release_groups(connection)
+        await self._engines.end_idle()
         if now >= self._upkeep_due:
             self._upkeep_due = now + UPKEEP_SECONDS
             await self._keep_up()

@@ -11,7 +11,8 @@ from oddish.home import private_directory, write_atomically
 
 
 class Workspace:
-    """``work/<worker id>/`` under home with the attempts of this worker, ``work/tasks/`` shared by all workers.
+    """``work/<worker id>/`` under home with the attempts of this worker, ``work/tasks/`` and
+    ``work/engines/`` shared by all workers.
 
     The directory is locked for the life of the process; unlocked siblings belong to dead workers and are removed.
     """
@@ -19,6 +20,7 @@ class Workspace:
     def __init__(self, home: Path, worker_id: str) -> None:
         self._base = private_directory(private_directory(home) / "work")
         self.tasks = private_directory(self._base / "tasks")
+        self.engines = private_directory(self._base / "engines")
         self.sandbox = private_directory(home / "sandboxes")
         self._own = private_directory(self._base / worker_id)
         self._lock = os.open(self._own / "lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -46,7 +48,7 @@ class Workspace:
         """Remove what dead workers left; their ids."""
         removed = []
         for sibling in self._base.iterdir():
-            if sibling in (self.tasks, self._own) or not sibling.is_dir():
+            if sibling in (self.tasks, self.engines, self._own) or not sibling.is_dir():
                 continue
             with contextlib.suppress(OSError), (sibling / "lock").open("ab") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
