@@ -7,10 +7,17 @@ from typing import Any
 import httpx2
 import pytest
 
+from oddish.settings import Settings
+
 from .serving import Server, TaskFolder
 
 TOKEN = "dckr_pat_that-nobody-sees"
 HUB = {"username": "acme", "token": TOKEN}
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"offered_environments": ["local", "docker", "modal"]})
 
 
 @pytest.fixture
