@@ -56,21 +56,6 @@ def test_harbors_recorded_flag_decides_for_known_exceptions() -> None:
     assert not leaves_valid_reward(raised("AgentTimeoutError", flag=False))
 
 
-def test_a_valid_reward_is_never_retried() -> None:
-    outcome = verdict(raised("AgentTimeoutError"), rewards={"reward": 0.0})
-    assert (outcome.status, outcome.usable, outcome.reward_valid, outcome.retry) == ("success", True, True, "never")
-
-
-def test_an_agent_timeout_without_a_reward_is_not_usable() -> None:
-    outcome = verdict(raised("AgentTimeoutError"))
-    assert (outcome.status, outcome.usable, outcome.reasons) == ("failed", False, ("AgentTimeoutError",))
-
-
-def test_an_invalid_reward_is_kept() -> None:
-    outcome = verdict(raised("ApiError"), rewards={"reward": 1.0})
-    assert (outcome.status, outcome.reward, outcome.reward_valid, outcome.retry) == ("failed", 1.0, False, "backoff")
-
-
 @pytest.mark.parametrize("name", sorted(RATE_LIMITED))
 def test_rate_limits_wait_longer(name: str) -> None:
     outcome = verdict(raised(name, "Rate limit reached. Please try again in 1.5s."))
@@ -118,35 +103,6 @@ def test_an_exception_beside_a_valid_one_is_the_one_to_blame() -> None:
     assert (outcome.reasons, outcome.retry) == (("RuntimeError",), "backoff")
 
 
-@pytest.mark.parametrize(
-    ("facts", "status", "reasons", "retry"),
-    [
-        (AttemptFacts("lost"), "lost", ("lost",), "lost"),
-        (AttemptFacts("crashed"), "failed", ("crashed",), "backoff"),
-        (AttemptFacts("crashed", rewards={"reward": 1.0}), "failed", ("crashed",), "backoff"),
-        (AttemptFacts("lost", cancelled=True), "cancelled", ("cancelled",), "never"),
-        (
-            AttemptFacts("done", cancelled=True, exceptions=(raised("CancelledError"),)),
-            "cancelled",
-            ("cancelled",),
-            "never",
-        ),
-        (AttemptFacts("done"), "failed", ("no_reward",), "never"),
-        (AttemptFacts("done", verifier_disabled=True), "success", ("verification_disabled",), "never"),
-        (
-            AttemptFacts("done", verifier_disabled=True, exceptions=(raised("ApiError"),)),
-            "failed",
-            ("ApiError",),
-            "backoff",
-        ),
-        (AttemptFacts("crashed", verifier_disabled=True), "failed", ("crashed",), "backoff"),
-    ],
-)
-def test_endings(facts: AttemptFacts, status: str, reasons: tuple[str, ...], retry: str) -> None:
-    outcome = judge(facts)
-    assert (outcome.status, outcome.reasons, outcome.retry) == (status, reasons, retry)
-
-
 def test_overriding_harbor_is_marked() -> None:
     facts = AttemptFacts(
         "done", rewards={"reward": 0.0}, exceptions=(raised("RuntimeError", flag=True),), engine_reward_valid=True
@@ -167,11 +123,6 @@ def test_overriding_harbor_is_marked() -> None:
 )
 def test_the_primary_reward(rewards: dict[str, float] | None, expected: tuple[float | None, bool]) -> None:
     assert primary_reward(rewards) == expected
-
-
-def test_an_ambiguous_reward_is_a_success_that_says_so() -> None:
-    outcome = verdict(rewards={"a": 1.0, "b": 0.0})
-    assert (outcome.status, outcome.reward, outcome.reasons) == ("success", None, ("ambiguous",))
 
 
 @pytest.mark.parametrize(

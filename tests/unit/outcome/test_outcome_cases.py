@@ -158,6 +158,16 @@ CASES = (
         *(("failed", False, "never", "AgentTimeoutError"), "AgentTimeoutError", None),
     ),
     Case(
+        "verification disabled, provider's error",
+        *(ended("ApiError", reward=None, tests=None, disabled=True), ("failed", False, "backoff", "ApiError")),
+        *("ApiError", None),
+    ),
+    Case(
+        "verification disabled, process crashed",
+        *(ended(reward=None, tests=None, disabled=True, ending="crashed"), ("failed", False, "backoff", "crashed")),
+        *("crashed", None),
+    ),
+    Case(
         "cancelled",
         *(ended("CancelledError", reward=None, tests=None, cancelled=True),),
         *(("cancelled", False, "never", "cancelled"), "cancelled", None),
