@@ -9,6 +9,8 @@ from harbor.environments import factory
 from harbor.environments.docker.docker import DockerEnvironment
 from harbor.environments.factory import EnvironmentFactory
 from harbor.models.environment_type import EnvironmentType
+from harbor.models.task.config import EnvironmentConfig
+from harbor.models.trial.paths import TrialPaths
 
 from oddish.engine.containers import attempt_prefix, project_name
 from oddish.engine.environments.docker import PromptDockerEnvironment
@@ -40,6 +42,29 @@ def test_another_harbor_runs_its_own_docker_environment(monkeypatch: pytest.Monk
 def test_harbor_still_runs_compose_where_we_look() -> None:
     assert next(iter(inspect.signature(DockerEnvironment._run_docker_compose_command).parameters)) == "self"
     assert '_run_docker_compose_command(["down"])' in inspect.getsource(DockerEnvironment.stop)
+
+
+@pytest.mark.parametrize("services", [True, False])
+def test_variables_of_a_task_do_not_steer_the_docker_program(
+    services: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.setenv("PATH", "/bin-of-the-worker")
+    (tmp_path / "docker-compose.yaml" if services else tmp_path / "Dockerfile").write_text("FROM x\n")
+    trial = TrialPaths(trial_dir=tmp_path / "trial")
+    trial.mkdir()
+    environment = PromptDockerEnvironment(
+        environment_dir=tmp_path,
+        environment_name="task",
+        session_id="t-0__env",
+        trial_paths=trial,
+        task_env_config=EnvironmentConfig(env={"LD_PRELOAD": "/task/evil.so", "PATH": "/task", "LEVEL": "debug"}),
+        persistent_env={"DOCKER_HOST": "tcp://elsewhere", "NAME": "value"},
+    )
+    variables = environment._compose_env_vars(include_os_env=True)
+    assert (variables["LEVEL"], variables["NAME"], variables["PATH"]) == ("debug", "value", "/bin-of-the-worker")
+    assert not {"LD_PRELOAD", "DOCKER_HOST"} & variables.keys()
+    assert not {"LD_PRELOAD", "DOCKER_HOST", "PATH"} & environment._compose_env_vars(include_os_env=False).keys()
 
 
 @pytest.mark.parametrize(

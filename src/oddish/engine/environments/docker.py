@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -29,6 +30,7 @@ from oddish.engine.environments import docker_images as images
 from oddish.engine.environments.docker_commands import Exec, parse_exec, promptly, service_of_path, without_values
 from oddish.engine.environments.docker_leftovers import SCRIPT
 from oddish.engine.environments.docker_program import Answer, ask, started
+from oddish.variables import can_be_handed_over
 
 SERVICE = "main"
 KEEP_RUNNING = ("sh", "-c", "sleep infinity")
@@ -182,6 +184,17 @@ class PromptDockerEnvironment(DockerEnvironment):
     @override
     def _docker_compose_paths(self) -> list[Path]:
         return [*super()._docker_compose_paths, *([self._labels_file] if self._labels_file else [])]
+
+    @override
+    def _compose_env_vars(self, include_os_env: bool = True) -> dict[str, str]:
+        """Without those of a task that would steer the docker program on this machine and not its containers."""
+        variables = super()._compose_env_vars(include_os_env)
+        for name in {*self._compose_task_env, *self._persistent_env}:
+            if not can_be_handed_over(name):
+                variables.pop(name, None)
+                if include_os_env and name in os.environ:
+                    variables[name] = os.environ[name]
+        return variables
 
     @override
     async def _run_docker_compose_command(
