@@ -39,6 +39,9 @@ CLIENT = {
     "ODDISH_API_KEY": "Key for the server named by `ODDISH_API_URL`, `--api` or `ODDISH_PREVIEW_PR`.",
     "ODDISH_PREVIEW_PR": "Number of a pull request whose preview deployment commands talk to.",
     "ODDISH_PREVIEW_URL_TEMPLATE": "Address of preview deployments, with `{n}` in place of the number.",
+    "ODDISH_HARBOR": "Another Harbor for the trials of `oddish run`, as `--harbor` names it.",
+    "ODDISH_DOCKERHUB_USERNAME": "Account at Docker Hub for the images of trials, together with the next one.",
+    "ODDISH_DOCKERHUB_TOKEN": "Access token of that account. `oddish run` sends both, to be kept encrypted.",
 }
 STACK = {
     "ODDISH_IDLE_MINUTES": "Minutes without use after which the stack of this machine stops; 0: never. Default: 15.",

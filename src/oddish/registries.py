@@ -20,7 +20,7 @@ _USER = re.compile(r"[^\s:\x00-\x1f\x7f](?:[^:\x00-\x1f\x7f]{0,254})")
 
 
 class InvalidLogin(InvalidInput):
-    """Something that is no login at a registry. Never shows the token."""
+    """Something that is no login at a registry."""
 
     code = "invalid_registry_login"
 
