@@ -5,7 +5,6 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import IO, cast
 from urllib.request import getproxies
 
@@ -13,7 +12,7 @@ import httpx2
 
 from oddish import __version__
 from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
-from oddish.client.retry import RetryPolicy, retry_after
+from oddish.client.retry import RetryPolicy, http_date, retry_after
 from oddish.client.types import JSON, Problem
 from oddish.errors import InvalidInput
 from oddish.tasks.characters import refuse_unstorable
@@ -27,6 +26,8 @@ EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
 """Of a call for which the server reads a whole archive."""
 IN_PROGRESS = "idempotency_key_in_progress"
 CLOCK_TOLERANCE = timedelta(seconds=2)
+CLOCK_NONSENSE = timedelta(days=365_000)
+"""A clock that far away is none, and leaves no room to count on."""
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
 
@@ -97,7 +98,7 @@ class Connection:
             raise _refusal(response)
         try:
             return cast("JSON", response.json())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnexpectedAnswer(
                 f"{self.base_url} answered {method} {path} with something other than JSON.",
                 fix="Check that the address is that of an oddish server, without a page or proxy in front of it.",
@@ -157,10 +158,10 @@ class Connection:
     def _meet(self, response: httpx2.Response) -> None:
         """Something answers at the address; it may have told the time, in whole seconds."""
         self._met = True
-        told = _date(response.headers.get("date"))
+        told = http_date(response.headers.get("date"))
         if told is not None and response.request.url.host == httpx2.URL(self.base_url).host:
             ahead = told - datetime.now(UTC)
-            self._ahead = ahead if abs(ahead) > CLOCK_TOLERANCE else timedelta()
+            self._ahead = ahead if CLOCK_TOLERANCE < abs(ahead) < CLOCK_NONSENSE else timedelta()
 
     def _unreachable(self, error: httpx2.RequestError) -> Unreachable:
         host = error.request.url.host
@@ -193,14 +194,6 @@ def _server_url(url: str) -> str:
 _ADDRESS_FIX = "It starts with http:// or https:// and names a host, for example https://oddish.example.com."
 
 
-def _date(value: str | None) -> datetime | None:
-    try:
-        told = parsedate_to_datetime(value or "")
-    except ValueError:
-        return None
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
-
-
 def _plain_transport(url: str) -> httpx2.BaseTransport | None:
     """A transport that trusts no certificate, for plain HTTP: loading the trust store costs more than a request."""
     parsed = httpx2.URL(url)
@@ -214,7 +207,7 @@ def _refusal(response: httpx2.Response) -> ApiError:
     status = response.status_code
     try:
         document = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         document = {}
@@ -255,7 +248,7 @@ def _detail(detail: object) -> str | None:
         return cast("str", detail["message"])
     if isinstance(detail, list):
         parts = [
-            f"{'.'.join(str(part) for part in item.get('loc', ()))}: {item.get('msg')}"
+            f"{'.'.join(map(str, place if isinstance(place := item.get('loc'), list) else [place]))}: {item.get('msg')}"
             for item in detail
             if isinstance(item, dict)
         ]

@@ -1,10 +1,11 @@
 """What agents need of credentials, and the secrets of the caller's organisation."""
 
+from typing import cast
 from urllib.parse import quote
 
 from oddish.client.connection import Connection
-from oddish.client.shapes import members
-from oddish.client.types import Agents, Secret, Secrets
+from oddish.client.shapes import items, members
+from oddish.client.types import JSON, Agents, Secret, Secrets
 
 
 class Credentials:
@@ -21,7 +22,9 @@ class Credentials:
 
     def list(self) -> Secrets:
         """Names and times; values are never answered."""
-        return members(self._connection.call("GET", "/secrets"), Secrets, "secrets")
+        found = members(self._connection.call("GET", "/secrets"), Secrets, "secrets")
+        items(cast("JSON", found["secrets"]), Secret, *Secret.__required_keys__)
+        return found
 
     def set(self, name: str, value: str) -> Secret:
         """Keep a value for the trials that name the variable, in place of a former one."""

@@ -2,11 +2,12 @@
 
 import secrets
 from collections.abc import Iterator
+from typing import cast
 from urllib.parse import quote
 
 from oddish.client.connection import Connection
-from oddish.client.shapes import members
-from oddish.client.types import ApiKey, ApiKeys, NewKey, NewKeyRequest
+from oddish.client.shapes import items, members
+from oddish.client.types import JSON, ApiKey, ApiKeys, NewKey, NewKeyRequest
 
 PAGE = 200
 
@@ -30,7 +31,7 @@ class Keys:
         params: dict[str, str | int | bool] = {"limit": PAGE}
         while True:
             page = members(self._connection.call("GET", "/api-keys", params=params), ApiKeys, "keys", "cursor")
-            yield from page["keys"]
+            yield from items(cast("JSON", page["keys"]), ApiKey, *ApiKey.__required_keys__)
             if page["cursor"] is None:
                 return
             params["cursor"] = page["cursor"]

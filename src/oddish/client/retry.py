@@ -43,10 +43,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, float(value))
     except ValueError:
         pass
+    moment = http_date(value)
+    return None if moment is None else max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def http_date(value: str | None) -> datetime | None:
+    """The moment that a header names; None when it names none that there is."""
     try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
+        moment = parsedate_to_datetime(value or "")
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -190,6 +190,15 @@ def test_a_list_of_something_else_is_reported(server: Server, client: Client, an
         client.tasks()
 
 
+@pytest.mark.parametrize("listed", [5, "x", [{}], [7]])
+def test_a_list_of_other_keys_or_secrets_is_reported(server: Server, client: Client, listed: object) -> None:
+    server.answers |= {"/secrets": {"secrets": listed}, "/api-keys": {"keys": listed, "cursor": None}}
+    with pytest.raises(UnexpectedAnswer, match="Secret"):
+        client.credentials.list()
+    with pytest.raises(UnexpectedAnswer, match="ApiKey"):
+        list(client.keys.list())
+
+
 @pytest.mark.parametrize("path", ["/tasks/upload/init", "/tasks/upload/complete", "/tasks/sweep"])
 def test_submitting_to_something_else_is_reported(server: Server, client: Client, task: Path, path: str) -> None:
     server.answers |= {"/tasks/upload/init": target(), "/tasks/upload/complete": VERSION, path: {"ok": True}}

@@ -164,6 +164,7 @@ def test_a_problem_document_is_kept() -> None:
     [
         ({"detail": {"message": "over budget", "used_usd": 3}}, "over budget"),
         ({"detail": [{"loc": ["body", "configs"], "msg": "too few"}]}, "body.configs: too few"),
+        ({"detail": [5, {"loc": 7, "msg": "too few"}]}, "7: too few"),
         ({}, "GET /health was answered with 400 Bad Request."),
         (["odd"], "GET /health was answered with 400 Bad Request."),
     ],
@@ -172,6 +173,12 @@ def test_other_error_bodies_are_understood(body: object, expected: str) -> None:
     with pytest.raises(ApiError) as caught:
         Server(httpx2.Response(400, json=body)).connection().call("GET", "/health")
     assert caught.value.message == expected
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_json_that_is_nested_without_end_is_reported(status: int) -> None:
+    with pytest.raises((UnexpectedAnswer, ApiError), match=r"answered (GET|with)"):
+        Server(httpx2.Response(status, content=b"[" * 100_000)).connection().call("GET", "/health")
 
 
 def test_a_page_instead_of_json_is_reported() -> None:
@@ -251,7 +258,18 @@ def test_the_time_is_that_of_the_server(hours: int) -> None:
     assert abs(connection.server_time() - datetime.now(UTC) - timedelta(hours=hours)) < timedelta(seconds=2)
 
 
-@pytest.mark.parametrize("date", ["", "yesterday", "Thu, 99 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 99999 00:00:00 GMT"])
+@pytest.mark.parametrize(
+    "date",
+    [
+        "",
+        "yesterday",
+        "Thu, 99 Jan 2026 00:00:00 GMT",
+        "Thu, 01 Jan 99999 00:00:00 GMT",
+        "Thu, 01 Jan 99999999999 00:00:00 GMT",
+        "Thu, 01 Jan 2026 00:00:00 +99999999999999",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+    ],
+)
 def test_a_date_that_is_none_leaves_the_time_of_this_machine(date: str) -> None:
     connection = Server(httpx2.Response(200, json={}, headers={"Date": date})).connection()
     connection.call("GET", "/health")

@@ -43,7 +43,10 @@ def test_which_answers_are_worth_repeating(status: int, expected: bool) -> None:
     assert RetryPolicy.worth_repeating(status) is expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [(None, None), ("3", 3.0), ("-1", 0.0), ("soon", None)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, None), ("3", 3.0), ("-1", 0.0), ("soon", None), ("Thu, 01 Jan 99999999999 00:00:00 GMT", None)],
+)
 def test_retry_after_as_a_number(value: str | None, expected: float | None) -> None:
     assert retry_after({} if value is None else {"retry-after": value}) == expected
 
