@@ -102,7 +102,7 @@ def base_image(tmp_path: Path) -> Iterator[Callable[[str], str]]:
 
     def make(marker: str) -> str:
         (directory / "Dockerfile").write_text(f"FROM ubuntu:24.04\nRUN echo {marker} > /marker\n")
-        docker("build", "--tag", name, "--label", "oddish.test=base", str(directory))
+        docker("buildx", "build", "--load", "--tag", name, "--label", "oddish.test=base", str(directory))
         return name
 
     yield make

@@ -168,11 +168,13 @@ def _stands_on(image: dict[str, Any], base: dict[str, Any]) -> bool:
 
 async def _build(name: str, context: Path, *, task: str, log: Path, anew: bool) -> Build:
     began = time.time()
-    options = ["--no-cache"] if anew else []
     earlier = {image["Id"] for image in await inspect(name)}
-    answer = await docker_program.ask(
-        "build", *options, "--tag", name, "--label", f"{LABEL}={task}", str(context), log=log, env={"NO_COLOR": "1"}
-    )
+    # Older docker programs would not build with what Dockerfiles of today need.
+    modern = (await docker_program.ask("buildx", "version")).code == 0
+    command = ["buildx", "build", "--load"] if modern else ["build"]
+    command += ["--no-cache"] if anew else []
+    command += ["--tag", name, "--label", f"{LABEL}={task}", str(context)]
+    answer = await docker_program.ask(*command, log=log, env={"NO_COLOR": "1"})
     text = readable(answer.output)
     if answer.code == 0:
         for image in earlier - {image["Id"] for image in await inspect(name)}:
