@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
 from oddish.api.services import Services, ServicesOf
+from oddish.errors import InvalidInput
 from oddish.identity.idempotency import Call, InProgress, Overtaken, Record, begin, find, keep
 
 REPLAYED = "Idempotency-Replayed"
@@ -131,6 +132,8 @@ async def repeatable_of(
 ) -> Repeatable:
     if idempotency_key is None:
         return Repeatable(services, None)
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise InvalidInput("The request has more than one Idempotency-Key.", fix="Send one.")
     route = f"{request.method} {request.scope['route'].path}"
     target = f"{request.url.path}?{request.url.query}"
     body = await request.body()

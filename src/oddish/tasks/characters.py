@@ -39,7 +39,7 @@ def value_flaw(value: object) -> str | None:
     waiting: list[tuple[tuple[str, ...], object]] = [((), value)]
     while waiting:
         path, found = waiting.pop()
-        place = ".".join(path)
+        place = ".".join(path) or "it"
         if len(path) > DEEPEST:
             return f"{'.'.join(path[:3])} holds more than {DEEPEST} levels of lists and objects"
         if isinstance(found, str) and (reason := flaw(found)):
@@ -49,7 +49,7 @@ def value_flaw(value: object) -> str | None:
         if isinstance(found, Mapping):
             for name in found:
                 if reason := flaw(str(name)):
-                    return f"the name {name!r}{f' in {place}' if place else ''} {reason}"
+                    return f"the name {name!r}{f' in {place}' if path else ''} {reason}"
             waiting += [((*path, str(name)), member) for name, member in reversed(list(found.items()))]
         elif isinstance(found, list):
             waiting += [((*path, str(index)), member) for index, member in reversed(list(enumerate(found)))]

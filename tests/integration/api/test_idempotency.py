@@ -159,6 +159,14 @@ def test_a_key_is_any_visible_ascii(client: httpx2.Client, task_id: str, key: st
     assert send(client, key, body(task_id)).headers[REPLAYED] == "true"
 
 
+def test_a_call_with_two_keys_is_refused(server: Server, client: httpx2.Client, task_id: str) -> None:
+    keys = [("Idempotency-Key", "one"), ("Idempotency-Key", "other")]
+    refused = client.post("/tasks/sweep", json=body(task_id), headers=keys)
+    assert refused.status_code == 400
+    assert "more than one Idempotency-Key" in refused.json()["detail"]
+    assert server.sql("SELECT count(*) FROM trials") == [(0,)]
+
+
 def test_a_refusal_is_not_kept(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
     task = str(new_task().upload(client)["task_id"])
     assert send(client, "one", body(task)).json()["code"] == "no_worker"

@@ -17,6 +17,8 @@ from oddish.tasks.characters import DEEPEST, refuse_unstorable, value_flaw, vari
         ({"\udc00": 1}, r"the name '\udc00' holds"),
         ({"a": float("nan")}, "a is nan"),
         ({"a": [float("-inf")]}, "a.0 is -inf"),
+        (float("nan"), "it is nan"),
+        ("\0", "it holds a NUL"),
     ],
 )
 def test_the_place_is_named(value: object, named: str) -> None:
