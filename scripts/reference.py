@@ -20,8 +20,10 @@ from oddish.api.description import template
 from oddish.api.routing import GuardedRoute
 from oddish.api.scopes import access
 from oddish.cli import cli
+from oddish.environments import EC2, Facts, read_environments
 from oddish.errors import OddishError
 from oddish.settings import Settings
+from oddish.trials.environments import is_open
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "oddish"
@@ -106,6 +108,31 @@ says what to do, and `code`, on which programs branch, is one of these.
 Commands with `--json` print the same documents, and these of their own:
 
 {local}
+"""
+
+ENVIRONMENTS = """{notice}
+
+# Environments
+
+What Harbor's environments need on a worker, and what they can give a task. [How one is enabled](../environments.md).
+"?": only the library of its provider knows.
+
+{needs}
+
+## What they can give
+
+"Services" is a Compose file of the task's own. "No network" and "allowed hosts" are values of `network_mode`, for tasks
+without services.
+
+{gives}
+
+## Options
+
+What `harbor.environment.kwargs` may name, as far as the deployment does not set it. Those in parentheses need
+`ODDISH_ALLOW_ACCOUNT_OPTIONS`, `ODDISH_ALLOW_MOUNTS`, `ODDISH_ALLOW_EXTRA_COMPOSE` or `ODDISH_ALLOW_WORKER_FILES`, as a
+refusal says; those in bold have to be given by one of the two.
+
+{options}
 """
 
 
@@ -245,6 +272,54 @@ def commands(
             yield from commands(below, click.Context(below, info_name=name, parent=context, **HELP, **LAYOUT))
 
 
+def environments_page() -> str:
+    known = read_environments()
+    return ENVIRONMENTS.format(
+        notice=NOTICE,
+        needs=_table(
+            ["environment", "feature of Harbor", "program", "login", "also reads"], map(_needs, known.items())
+        ),
+        gives=_table(
+            ["environment", "GPUs", "TPUs", "services", "no network", "allowed hosts"], map(_gives, known.items())
+        ),
+        options=_table(["environment", "options"], map(_options, known.items())),
+    )
+
+
+def _needs(entry: tuple[str, Facts]) -> Sequence[str]:
+    name, facts = entry
+    extra = _code(f"harbor[{facts['extra']}]") if facts["extra"] else ""
+    ways = [" with ".join(map(_code, group)) for group in facts["login"]]
+    ways += [_code(f"~/{file}") for file in facts["files"]]
+    ways += [_code(facts["command"])] if facts["command"] and not ways else []
+    return [
+        _code(name),
+        extra,
+        " or ".join(map(_code, facts["programs"])),
+        " or ".join(ways),
+        ", ".join(map(_code, facts["also"])),
+    ]
+
+
+def _gives(entry: tuple[str, Facts]) -> Sequence[str]:
+    name, facts = entry
+    words = {True: "yes", False: "", None: "?"}
+    able = (facts["gpus"], facts["tpus"], facts["compose"], facts["no_network"], facts["allowlist"])
+    return [_code(name), *(words[value] for value in able)]
+
+
+def _options(entry: tuple[str, Facts]) -> Sequence[str]:
+    name, facts = entry
+    if facts["options"] is None or name == EC2:
+        return [_code(name), "?" if facts["options"] is None else "the deployment's alone"]
+    shown = [_code(option) if is_open(option) else f"({_code(option)})" for option in facts["options"]]
+    bold = [
+        f"**{text}**" if option in facts["required"] else text
+        for option, text in zip(facts["options"], shown, strict=True)
+    ]
+    return [_code(name), ", ".join(bold)]
+
+
 def http_page() -> str:
     raised = errors_of(lambda package: package not in (*ELSEWHERE, *LOCAL))
     if unknown := NEVER_ANSWERED - {code for code, _ in raised}:
@@ -323,7 +398,12 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |".replace("  |", " |") for cells in lines)
 
 
-PAGES: dict[str, Callable[[], str]] = {"settings.md": settings_page, "cli.md": cli_page, "http.md": http_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "http.md": http_page,
+    "environments.md": environments_page,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,8 @@ from oddish.errors import InvalidInput
 from oddish.secrecy import is_secret_name
 from oddish.trials.catalogue import Catalogue, Offer, UnknownEnvironment, is_import_path
 from oddish.trials.credentials import TrialNames
-from oddish.trials.doors import Door, Doors, require
+from oddish.trials.doors import NONE, ClosedPassthrough, Door, Doors, require
+from oddish.trials.passthrough import check_kwargs
 
 ACCOUNT_WORDS = (
     "account",
@@ -65,6 +66,19 @@ ACCOUNT_WORDS = (
 """Parts of names of options that choose accounts, addresses, secrets or what else is kept there, what runs with more
 rights than a sandbox, and what outlives a trial. A test shows what is left."""
 ATTACHING = ("launch_mode", "instance_id")
+
+
+def is_open(option: str) -> bool:
+    """Whether anybody may set an option of this name, where the deployment does not."""
+    try:
+        check_kwargs("", {option: None}, NONE)
+    except ClosedPassthrough:
+        return False
+    return not _is_of_account(option)
+
+
+def _is_of_account(option: str) -> bool:
+    return any(word in option.lower() for word in ACCOUNT_WORDS)
 
 
 class EnvironmentNotEnabled(InvalidInput):
@@ -137,7 +151,7 @@ class Environments:
         for option in options:
             if option in fixed:
                 raise EnvironmentOption(f"{where}.{option} is set by this deployment.", fix="Leave it out.")
-            if any(word in option.lower() for word in ACCOUNT_WORDS):
+            if _is_of_account(option):
                 require(Door.ACCOUNT_OPTIONS, doors, f"{where}.{option}")
         if facts is None or any_harbor:
             return

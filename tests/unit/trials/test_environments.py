@@ -10,9 +10,8 @@ from oddish.environments import login_names, read_environments
 from oddish.trials.catalogue import Catalogue, EnvironmentUnavailable, Offer, UnknownEnvironment
 from oddish.trials.credentials import Reference, TrialNames
 from oddish.trials.doors import ALL, NONE, ClosedPassthrough, Doors
-from oddish.trials.environments import EnvironmentNotEnabled, EnvironmentOption, Environments, LoginOfProvider
+from oddish.trials.environments import EnvironmentNotEnabled, EnvironmentOption, Environments, LoginOfProvider, is_open
 from oddish.trials.fit import unfitness
-from oddish.trials.passthrough import check_kwargs
 from oddish.trials.units import TrialConfig, UnfitTask, Unit, unit
 
 AGENTS = {"nop": False}
@@ -295,15 +294,6 @@ OPEN_OPTIONS = {
     ),
 }
 """What anybody may set, by environment; where there is nothing to set it is not listed."""
-
-
-def is_open(option: str) -> bool:
-    try:
-        check_kwargs("kwargs", {option: 1}, NONE)
-        check("an environment without facts", {option: 1})
-    except ClosedPassthrough:
-        return False
-    return True
 
 
 def test_what_anybody_may_set_was_looked_at_by_a_person() -> None:
