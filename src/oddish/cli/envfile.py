@@ -9,6 +9,7 @@ from oddish.tasks.characters import flaw
 LARGEST = 1024 * 1024
 
 _LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<rest>.*)")
+_LINE_END = re.compile(r"\r\n?|\n")
 _SINGLE = re.compile(r"'(?P<text>[^']*)'\s*(?:#.*)?")
 _DOUBLE = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"\s*(?:#.*)?')
 _COMMENT = re.compile(r"\s+#.*")
@@ -31,7 +32,7 @@ def read_env_file(path: Path) -> dict[str, str]:
     if len(content) > LARGEST:
         raise InvalidInput(f"{path} is larger than {LARGEST} bytes, too large for a file of variables.")
     variables: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(_LINE_END.split(text), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.fullmatch(line)

@@ -31,6 +31,12 @@ def test_the_usual_forms_are_read(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("character", ["\v", "\f", "\x1c", "\x85", "\u2028"])
+def test_a_line_ends_where_an_editor_ends_it(tmp_path: Path, character: str) -> None:
+    (tmp_path / "keys.env").write_bytes(f"A=one{character}B=two\r\nC=three\rD=four\n".encode())
+    assert read_env_file(tmp_path / "keys.env") == {"A": f"one{character}B=two", "C": "three", "D": "four"}
+
+
 @pytest.mark.parametrize(
     "line", ["sk-secret-value", "KEY='sk-secret-value", 'KEY="a" sk-secret-value', "1KEY=sk-secret-value"]
 )
