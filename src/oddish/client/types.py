@@ -8,6 +8,9 @@ type TrialStatus = Literal["pending", "queued", "running", "retrying", "success"
 
 type Priority = Literal["low", "high"]
 
+PAGE = 200
+"""Tasks, or what else is listed, of one answer."""
+
 UNFINISHED: frozenset[str] = frozenset({"pending", "queued", "running", "retrying"})
 
 
@@ -37,6 +40,8 @@ class UploadedVersion(TypedDict):
     name: str
     version: int
     version_id: str
+    previous_version: NotRequired[int | None]
+    """The one that was current before; None of a new task."""
     existing_task: bool
     content_unchanged: bool
     content_hash: str
@@ -138,6 +143,8 @@ class Submitted(TypedDict):
     experiment_id: str
     experiment_name: str
     new_trial_ids: list[str]
+    other_version_trials: NotRequired[int]
+    """Of other versions of the task in the experiment: they do not count."""
 
 
 class QueueInfo(TypedDict):
@@ -221,6 +228,10 @@ class Task(TypedDict):
     experiment_name: str | None
     experiments: list[ExperimentRef]
     current_version: int | None
+    trial_version: NotRequired[int]
+    """The one whose trials are shown."""
+    other_version_trials: NotRequired[int]
+    """Of other versions in the same place, which are not shown."""
     total: int
     completed: int
     failed: int

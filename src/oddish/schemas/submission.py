@@ -145,6 +145,7 @@ class TaskResponse(ResponseBody):
     experiment_name: str
     created_at: datetime
     new_trial_ids: list[str]
+    other_version_trials: int = Field(description="Live trials of other versions in the experiment: they do not count.")
     user_tags: dict[str, str]
 
 

@@ -91,6 +91,7 @@ class TaskStatusResponse(ResponseBody):
     current_version_id: str
     trial_version: int
     trial_version_id: str
+    other_version_trials: int = Field(description="Live trials of other versions there, which no count includes.")
     total: int
     completed: int
     failed: int

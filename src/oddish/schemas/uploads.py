@@ -32,8 +32,9 @@ class UploadedVersion(ResponseBody):
     name: str
     version: int
     version_id: str
+    previous_version: int | None = Field(description="The one that was current before; null of a new task.")
     existing_task: bool
-    content_unchanged: bool
+    content_unchanged: bool = Field(description="A version with this content was there, and is the current one now.")
     content_hash: str
 
 

@@ -33,6 +33,7 @@ from oddish.tasks.arrivals import (
 )
 from oddish.tasks.definition import task_name
 from oddish.tasks.intake import Content, examine
+from oddish.tasks.versions import version_where
 
 MAX_NAME_LENGTH = 200
 """Leaves room for the rest of a trial's name in one path component."""
@@ -62,9 +63,14 @@ class Reservation:
     name: str
     version: int
     """The version that exists, or the one that comes next unless another upload is faster."""
-    existing_task: bool
+    previous_version: int | None
+    """The one that was current until now."""
     content_hash: str
     object_key: str | None
+
+    @property
+    def existing_task(self) -> bool:
+        return self.previous_version is not None
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,19 @@ class Registered:
     task_id: str
     name: str
     version: int
+    previous_version: int | None
+    """The one that was current before."""
     content_hash: str
-    existing_task: bool
     content_unchanged: bool
+    """It is a version that was there already, the current one or an older one that is now current again."""
 
     @property
     def version_id(self) -> str:
         return ids.version_id(self.task_id, self.version)
+
+    @property
+    def existing_task(self) -> bool:
+        return self.previous_version is not None
 
 
 async def reserve(
@@ -96,14 +108,15 @@ async def reserve(
         .values(id=ids.task_id(name), org_id=principal.org_id, name=name, created_by=principal.user_id)
         .on_conflict_do_nothing(index_elements=[tasks.c.org_id, tasks.c.name], index_where=tasks.c.deleted_at.is_(None))
     )
-    task = (await connection.execute(_named_task(principal, name, request.client_hash))).one()
-    if not request.force_new and _unchanged(task, request.client_hash):
+    task = (await connection.execute(_named_task(principal, name))).one()
+    known = None if request.force_new else await _known(connection, task, request.client_hash)
+    if known is not None:
         return Reservation(
             task_id=task.id,
             name=name,
-            version=task.current_version,
-            existing_task=True,
-            content_hash=task.content_hash,
+            version=known.version,
+            previous_version=known.previous_version,
+            content_hash=known.content_hash,
             object_key=None,
         )
     upload_id = ids.row_id("up")
@@ -125,7 +138,7 @@ async def reserve(
         task_id=task.id,
         name=name,
         version=task.last_version + 1,
-        existing_task=task.current_version is not None,
+        previous_version=task.current_version,
         content_hash=request.client_hash,
         object_key=object_key,
     )
@@ -190,33 +203,53 @@ async def register(
     return registered, [upload.object_key for upload in delivery.uploads if upload.object_key not in archive_keys]
 
 
-def _named_task(principal: Principal, name: str, client_hash: str) -> Select[Any]:
-    uploaded_before = exists().where(
-        uploads.c.task_id == tasks.c.id,
-        uploads.c.client_hash == client_hash,
-        uploads.c.version == tasks.c.current_version,
-    )
-    return (
-        select(
-            tasks.c.id,
-            tasks.c.current_version,
-            tasks.c.last_version,
-            task_versions.c.content_hash,
-            task_versions.c.client_hash,
-            uploaded_before.label("uploaded_before"),
-        )
-        .outerjoin(task_versions, _is_current)
-        .where(tasks.c.org_id == principal.org_id, tasks.c.name == name, tasks.c.deleted_at.is_(None))
+def _named_task(principal: Principal, name: str) -> Select[Any]:
+    return select(tasks.c.id, tasks.c.current_version, tasks.c.last_version).where(
+        tasks.c.org_id == principal.org_id, tasks.c.name == name, tasks.c.deleted_at.is_(None)
     )
 
 
-_is_current = and_(task_versions.c.task_id == tasks.c.id, task_versions.c.version == tasks.c.current_version)
+@dataclass(frozen=True)
+class _Known:
+    version: int
+    previous_version: int
+    content_hash: str
 
 
-def _unchanged(task: Row[Any], client_hash: str) -> bool:
+async def _known(connection: AsyncConnection, task: Row[Any], client_hash: str) -> _Known | None:
+    """The version with that content, which is current from now on."""
     if task.current_version is None:
-        return False
-    return task.uploaded_before or client_hash in (task.content_hash, task.client_hash)
+        return None
+    uploaded = exists().where(
+        uploads.c.task_id == task_versions.c.task_id,
+        uploads.c.version == task_versions.c.version,
+        uploads.c.client_hash == client_hash,
+    )
+    same = or_(task_versions.c.content_hash == client_hash, task_versions.c.client_hash == client_hash, uploaded)
+    found = (await connection.execute(version_where(task.id, same))).one_or_none()
+    if found is None or found.is_current:
+        return None if found is None else _Known(found.version, found.version, found.content_hash)
+    locked = (await connection.execute(_locked(task.id))).one_or_none()
+    if locked is None:
+        return None
+    found = (await connection.execute(version_where(task.id, same))).one()
+    if not found.is_current:
+        await _make_current(connection, task.id, found.version)
+    return _Known(found.version, locked.current_version, found.content_hash)
+
+
+def _locked(task_id: str) -> Select[Any]:
+    """What is read after it is as the last holder of the lock left it."""
+    return (
+        select(tasks.c.current_version, tasks.c.last_version, tasks.c.user_name)
+        .where(tasks.c.id == task_id, tasks.c.deleted_at.is_(None))
+        .with_for_update(key_share=True)
+    )
+
+
+async def _make_current(connection: AsyncConnection, task_id: str, version: int, **changes: object) -> None:
+    values = {"current_version": version, "updated_at": func.now(), **changes}
+    await connection.execute(update(tasks).where(tasks.c.id == task_id).values(values))
 
 
 async def _completed_before(engine: AsyncEngine, found: Select[Any]) -> Sequence[Row[Any]]:
@@ -243,8 +276,8 @@ async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> t
         task_id=upload.task_id,
         name=upload.name,
         version=version.version,
+        previous_version=version.version if unchanged else version.version - 1 or None,
         content_hash=version.content_hash,
-        existing_task=unchanged or version.version > 1,
         content_unchanged=unchanged,
     )
     return registered, {version.archive_key for version in versions}
@@ -253,14 +286,8 @@ async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> t
 async def _register(
     connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, user_name: str | None
 ) -> tuple[Registered, Sequence[str]]:
-    """The version of the content, made unless it is the current one, and the archives that are not needed for it."""
-    task = (
-        await connection.execute(
-            select(tasks.c.current_version, tasks.c.last_version, tasks.c.user_name)
-            .where(tasks.c.id == upload.task_id, tasks.c.deleted_at.is_(None))
-            .with_for_update(key_share=True)
-        )
-    ).one_or_none()
+    """The version of the content, made unless there is one, and the archives that are not needed for it."""
+    task = (await connection.execute(_locked(upload.task_id))).one_or_none()
     state = (
         await connection.execute(
             select(uploads.c.completed_at)
@@ -273,32 +300,23 @@ async def _register(
     if state.completed_at is not None:
         registered, _ = await _registered_before(connection, upload)
         return registered, []
-    current_hash = await connection.scalar(
-        select(task_versions.c.content_hash).where(
-            task_versions.c.task_id == upload.task_id, task_versions.c.version == task.current_version
-        )
-    )
-    unchanged = current_hash == content.content_hash and not upload.force_new
-    version: int = task.current_version if unchanged else task.last_version + 1
+    same = task_versions.c.content_hash == content.content_hash
+    found = (await connection.execute(version_where(upload.task_id, same))).one_or_none()
+    unchanged = found is not None and not upload.force_new
+    version: int = found.version if found is not None and unchanged else task.last_version + 1
     if not unchanged:
         await _add_version(connection, principal, upload, content, version)
-        await connection.execute(
-            update(tasks)
-            .where(tasks.c.id == upload.task_id)
-            .values(
-                current_version=version,
-                last_version=version,
-                updated_at=func.now(),
-                user_name=task.user_name or user_name,
-            )
-        )
+        author = task.user_name or user_name
+        await _make_current(connection, upload.task_id, version, last_version=version, user_name=author)
+    elif version != task.current_version:
+        await _make_current(connection, upload.task_id, version)
     redundant = await _mark_completed(connection, upload, version)
     registered = Registered(
         task_id=upload.task_id,
         name=upload.name,
         version=version,
+        previous_version=task.current_version,
         content_hash=content.content_hash,
-        existing_task=task.current_version is not None,
         content_unchanged=unchanged,
     )
     return registered, redundant if unchanged else [key for key in redundant if key != upload.object_key]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import task_versions, tasks
@@ -57,3 +58,15 @@ async def list_versions(
         which = f"version {version} of task" if version is not None else "task"
         raise NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
     return [TaskVersion(**row._mapping) for row in rows]
+
+
+def version_where(task_id: str, condition: ColumnElement[bool]) -> Select[Any]:
+    """Number and content of the task's version of which that is true: the current one, else the newest."""
+    is_current = task_versions.c.version == tasks.c.current_version
+    return (
+        select(task_versions.c.version, task_versions.c.content_hash, is_current.label("is_current"))
+        .join(tasks, tasks.c.id == task_versions.c.task_id)
+        .where(tasks.c.id == task_id, condition)
+        .order_by(is_current.desc(), task_versions.c.version.desc())
+        .limit(1)
+    )

@@ -23,7 +23,7 @@ SHOWN_EXPERIMENTS = 20
 class TaskSummary:
     """A task and the live trials of one version: nothing has replaced them, and they are no probes.
 
-    The version is the current one; of an experiment it is the newest that has trials there.
+    The version is the current one; of an experiment without trials of that, the newest that has some there.
     """
 
     id: str
@@ -49,6 +49,8 @@ class TaskSummary:
     experiments: Sequence[Mapping[str, Any]]
     """The newest ones: id, name."""
     trial_version: int
+    other_version_trials: int
+    """Live trials of other versions in the same place, which are in no count here."""
     status: str
     total: int
     completed: int
@@ -155,10 +157,13 @@ def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
     source: FromClause = task
     if experiment is not None:
         live.append(trials.c.experiment_id == experiment)
-        newest = func.coalesce(func.max(trials.c.task_version), task.c.current_version)
+        tried = func.max(trials.c.task_version)
+        shown = func.coalesce(tried.filter(trials.c.task_version == task.c.current_version), tried)
+        newest = func.coalesce(shown, task.c.current_version)
         scope = select(newest.label("version")).where(*live).lateral("scope")
         version, source = scope.c.version, task.join(scope, true())
     counts = _counts([*live, trials.c.task_version == version]).lateral("counts")
+    others = select(func.count()).where(*live, trials.c.task_version != version).scalar_subquery()
     chosen, all_of_task = _experiments(task, experiment)
     return (
         select(
@@ -166,6 +171,7 @@ def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
             *chosen.c,
             all_of_task.c.experiments,
             version.label("trial_version"),
+            others.label("other_version_trials"),
             _status(counts).label("status"),
             *(column for column in counts.c if column.name not in ("waiting", "active")),
         )

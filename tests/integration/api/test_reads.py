@@ -116,6 +116,32 @@ def test_an_experiment_shows_its_own_trials_of_their_version(
     assert client.get("/tasks", params={"experiment_id": "absent"}).json() == []
 
 
+def test_trials_of_other_versions_are_counted_apart_until_their_content_is_back(
+    client: httpx2.Client, server: Server, new_task: NewTask
+) -> None:
+    server.offer()
+    task_id = str(new_task().upload(client)["task_id"])
+    kept = submit(client, task_id, 2)
+    new_task(instruction="Changed.").upload(client)
+    changed = submit(client, task_id, 3)
+    assert (kept["other_version_trials"], changed["other_version_trials"]) == (0, 2)
+    assert len(changed["new_trial_ids"]) == 3
+
+    def shown(path: str) -> list[tuple[int, int, int]]:
+        answer = client.get(path).json()
+        tasks = answer if isinstance(answer, list) else [answer]
+        return [(task["trial_version"], len(task["trials"]), task["other_version_trials"]) for task in tasks]
+
+    everywhere = ("/tasks?experiment_id=mine", "/tasks", f"/tasks/{task_id}")
+    assert [shown(path) for path in everywhere] == [[(2, 3, 2)]] * 3
+    new_task(instruction="Number three.").upload(client)
+    assert [shown(path) for path in everywhere] == [[(2, 3, 2)], [(3, 0, 5)], [(3, 0, 5)]]
+    new_task().upload(client)
+    back = submit(client, task_id, 2)
+    assert (back["new_trial_ids"], back["trials_count"], back["other_version_trials"]) == ([], 2, 3)
+    assert [shown(path) for path in everywhere] == [[(1, 2, 3)]] * 3
+
+
 def test_the_largest_rewards_add_up_without_an_error(server: Server, client: httpx2.Client, task_id: str) -> None:
     submit(client, task_id, 3)
     server.sql("UPDATE jobs SET state = 'done', finished_at = now()")

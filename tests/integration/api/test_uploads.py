@@ -43,6 +43,64 @@ def test_unchanged_content_is_not_sent_again(server: Server, client: httpx2.Clie
     assert client.get(f"/tasks/{first['task_id']}/versions/9").status_code == 404
 
 
+def current(client: httpx2.Client, task_id: object) -> list[int]:
+    versions = client.get(f"/tasks/{task_id}/versions").json()
+    return [entry["version"] for entry in versions if entry["is_current"]]
+
+
+def test_content_of_an_older_version_makes_that_one_current_again(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    first = new_task().upload(client)
+    second = new_task(instruction="Other.").upload(client)
+    assert (second["version"], second["previous_version"]) == (2, 1)
+    assert new_task(instruction="Third.").upload(client)["previous_version"] == 2
+    back = new_task(instruction="Other.").upload(client)
+    assert (back["version_id"], back["previous_version"]) == (second["version_id"], 3)
+    assert (back["content_unchanged"], back["existing_task"], back["upload_url"]) == (True, True, None)
+    assert current(client, first["task_id"]) == [2]
+    forced = new_task(instruction="Other.").upload(client, force_new_version=True)
+    assert (forced["version"], forced["previous_version"], forced["content_unchanged"]) == (4, 2, False)
+    assert len(objects(server)) == 4
+
+
+def test_an_archive_of_older_content_makes_no_version(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
+    older = new_task()
+    first = older.upload(client)
+    archive = older.archive
+    new_task(instruction="Other.").upload(client)
+    back = send(client, archive, "word-of-another-client").json()
+    assert (back["version_id"], back["previous_version"]) == (first["version_id"], 2)
+    assert back["content_unchanged"] is True
+    assert current(client, first["task_id"]) == [1]
+    assert len(objects(server)) == 2
+
+
+def test_two_contents_sent_in_turn_by_many_stay_two_versions(
+    server: Server, client: httpx2.Client, new_task: NewTask
+) -> None:
+    contents = [
+        (folder.content_hash, folder.archive) for folder in (new_task(instruction=text) for text in ("One.", "Two."))
+    ]
+
+    def upload(turn: int) -> int:
+        content_hash, archive = contents[turn % 2]
+        target = init(client, content_hash)
+        if not target["content_unchanged"]:
+            put(target, archive)
+            target = complete(client, target).json()
+        return int(target["version"])
+
+    with ThreadPoolExecutor(6) as pool:
+        versions = list(pool.map(upload, range(24)))
+    assert sorted({versions[0], versions[1]}) == [1, 2]
+    assert versions == versions[:2] * 12
+    last = upload(0)
+    (task_id,) = {entry["id"] for entry in client.get("/tasks").json()}
+    assert current(client, task_id) == [last]
+    assert len(objects(server)) == 2
+
+
 def test_a_foreign_hash_is_an_opaque_word(server: Server, client: httpx2.Client, new_task: NewTask) -> None:
     folder = new_task()
     first = folder.upload(client, content_hash="older-client-hash")

@@ -93,6 +93,7 @@ async def _response(
         experiment_name=submitted.experiment.name,
         created_at=submitted.created_at,
         new_trial_ids=list(submitted.new_trial_ids),
+        other_version_trials=tasks[0].other_version_trials,
         user_tags=dict(submitted.tags),
     )
 

@@ -83,6 +83,7 @@ async def _target(services: Services, reservation: uploads.Reservation, *, base_
         name=reservation.name,
         version=reservation.version,
         version_id=ids.version_id(reservation.task_id, reservation.version),
+        previous_version=reservation.previous_version,
         existing_task=reservation.existing_task,
         content_unchanged=reservation.object_key is None,
         content_hash=reservation.content_hash,
