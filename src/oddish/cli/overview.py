@@ -7,14 +7,16 @@ from oddish import __version__
 from oddish.cli.output import print_json, say, warn
 from oddish.cli.session import LOCAL, skew
 from oddish.cli.tables import print_table, table
+from oddish.cli.tally import ORDER
 from oddish.cli.text import age, one_line, plural
 from oddish.cli.trials import counts, grouped, live_trials
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
-from oddish.client.types import UNFINISHED, Health, Task, Trial
+from oddish.client.types import PAGE, UNFINISHED, Health, Task, Trial
 
 NEWEST = 8
+NO_WORKER = "No worker is alive: nothing runs now."
 
 
 @dataclass
@@ -26,13 +28,14 @@ class Experiment:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) -> None:
+def show(client: Client, endpoint: Endpoint, *, limit: int | None, verbose: bool, as_json: bool) -> None:
+    """The newest ``limit`` experiments, None being all. A few are found among the newest tasks."""
     health = client.health()
-    alive = _alive_workers(client)
-    tasks = client.tasks()
+    alive = alive_workers(client)
+    tasks = client.tasks() if limit is not None and limit <= NEWEST else client.all_tasks()
     experiments = by_experiment(tasks)
     if as_json:
-        print_json(_document(endpoint, health, alive, experiments))
+        print_json(_document(endpoint, health, alive, experiments[:limit]))
         return
     say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
     if verbose:
@@ -43,28 +46,23 @@ def show(client: Client, endpoint: Endpoint, *, verbose: bool, as_json: bool) ->
         say(text)
     say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
     if alive == 0 and any(totals[status] for status in UNFINISHED):
-        warn("No worker is alive: nothing runs now.")
+        warn(NO_WORKER)
     say()
     if not experiments:
         say("Nothing has been run yet. Start with: oddish run examples/hello-world -a oracle")
         return
-    numbers = ("Tasks", "Queued", "Running", "Success", "Failed", "Cancelled")
-    made = table("Experiment", *numbers, "Newest task", right=numbers)
-    for experiment in experiments[:NEWEST]:
-        by_status = experiment.counts
-        made.add_row(
-            one_line(experiment.name),
-            str(experiment.tasks),
-            str(by_status["queued"]),
-            str(by_status["running"] + by_status["retrying"]),
-            str(by_status["success"]),
-            str(by_status["failed"] + by_status["skipped"]),
-            str(by_status["cancelled"]),
-            age(experiment.newest),
-        )
+    shown = experiments[:limit]
+    statuses = [status for status in ORDER if status == "success" or any(entry.counts[status] for entry in shown)]
+    numbers = ("Tasks", *(status.capitalize() for status in statuses))
+    made = table("Experiment", *numbers, "Newest trial", right=numbers, whole=("Experiment", *numbers))
+    for entry in shown:
+        counted = (str(entry.counts[status]) for status in statuses)
+        made.add_row(one_line(entry.name), str(entry.tasks), *counted, age(entry.newest))
     print_table(made)
-    if len(experiments) > NEWEST:
-        say(f"and {len(experiments) - NEWEST} older; show one with: oddish status -e NAME")
+    if hidden := len(experiments) - len(shown):
+        say(f"and {hidden} older; show them with: oddish status --all")
+    elif len(tasks) == PAGE:
+        say(f"These are the newest {PAGE} tasks; show all with: oddish status --all")
 
 
 def by_experiment(tasks: list[Task]) -> list[Experiment]:
@@ -90,7 +88,7 @@ def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
     return found | grouped(live_trials(task), lambda trial: trial["experiment_id"])
 
 
-def _alive_workers(client: Client) -> int | None:
+def alive_workers(client: Client) -> int | None:
     """None where the server does not tell."""
     try:
         return client.load()["workers"]["alive"]
@@ -115,7 +113,7 @@ def _document(
                 "trials": dict(experiment.counts),
                 "newest_at": experiment.newest,
             }
-            for experiment in experiments[:NEWEST]
+            for experiment in experiments
         ],
     }
 

@@ -20,6 +20,7 @@ from oddish.client import Client
 EXAMPLES = """\b
 Examples:
   oddish status
+  oddish status --all
   oddish status hello-world-1a2b3c4d
   oddish status hello-world-1a2b3c4d-0
   oddish status -e keen-otter-x7f2 --watch
@@ -37,7 +38,15 @@ Exit codes:
 
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("reference", metavar="[ID]", required=False)
-@click.option("-e", "--experiment", metavar="EXPERIMENT", help="Show this experiment, by id or name.")
+@click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Show this experiment, by id or name.")
+@click.option(
+    "-n",
+    "--newest",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"List the newest N experiments. Default: {overview.NEWEST}.",
+)
+@click.option("--all", "everything", is_flag=True, help="List all experiments.")
 @click.option("-w", "--watch", is_flag=True, help="Follow the task, trial or experiment until its trials have ended.")
 @click.option("-v", "--verbose", is_flag=True, help="More about the system; the ends of a trial's logs.")
 @api_option
@@ -47,6 +56,8 @@ def status(
     ctx: click.Context,
     reference: str | None,
     experiment: str | None,
+    newest: int | None,
+    everything: bool,
     watch: bool,
     verbose: bool,
     api: str | None,
@@ -61,6 +72,10 @@ def status(
         raise click.UsageError("Give an ID or --experiment, not both.")
     if watch and not (reference or experiment):
         raise click.UsageError("--watch needs a task, a trial or an --experiment to follow.")
+    if (newest or everything) and (reference or experiment):
+        raise click.UsageError("--newest and --all list experiments: leave out the ID.")
+    if newest and everything:
+        raise click.UsageError("Give --newest or --all, not both.")
     endpoint = resolve(api)
     watching = watch and not as_json
     with connect(endpoint, retry=RETRY if watching else None) as client:
@@ -69,7 +84,8 @@ def status(
         elif reference:
             found = find(client, reference)
         else:
-            overview.show(client, endpoint, verbose=verbose, as_json=as_json)
+            limit = None if everything else newest or overview.NEWEST
+            overview.show(client, endpoint, limit=limit, verbose=verbose, as_json=as_json)
             return
         if as_json:
             print_json(found.document)

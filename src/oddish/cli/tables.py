@@ -1,7 +1,7 @@
 """Tables of trials, tasks and results."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from oddish.cli.output import console, say
 from oddish.cli.text import between, joined, number, one_line
@@ -40,27 +40,39 @@ STYLES = {
 }
 REWARDS_SHOWN = 10
 LISTED = 20
+RULER = "─"
+RULE = 80
+"""Columns of the rule under the headings where nobody watches."""
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> "Table":
+def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> "Table":
+    """A table without rows. What is in the columns ``whole``, such as an id, is never broken."""
     from rich import box
     from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if column in right else "left"
+        made.add_column(column, justify=side, overflow="fold", no_wrap=column in whole)
     return made
 
 
 def print_table(made: "Table") -> None:
-    """Draw the table; where nobody watches, without the padding at the ends of lines."""
+    """Draw the table; where nobody watches, without the padding at the ends of lines and with a short rule."""
     target = console()
+    for column in made.columns:
+        if column.no_wrap:
+            column.min_width = max(target.measure(cell).maximum for cell in (column.header, *column.cells))
     if target.is_terminal:
-        target.print(made)
+        target.print(made, crop=False)
         return
     with target.capture() as drawn:
         target.print(made)
-    say("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+    say("\n".join(_without_excess(line) for line in drawn.get().splitlines()))
+
+
+def _without_excess(line: str) -> str:
+    return line[:RULE] if line and not line.strip(f"{RULER} ") else line.rstrip()
 
 
 def status_text(status: str) -> "Text":
@@ -76,9 +88,9 @@ def _rewards(row: Row) -> str:
 
 
 def _passed(row: Row) -> str:
-    """Of the trials that could pass: nobody asked the others."""
-    verifiable = len(row.trials) - row.unverified
-    return f"{row.passed}/{verifiable}" if verifiable else "–"
+    """Of the trials with a reward that counts."""
+    scored = len(row.rewards)
+    return f"{row.passed}/{scored}" if scored else "–"
 
 
 def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
@@ -86,7 +98,7 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     occasional = {"Not verified": unverified, "Cancelled": cancelled}
     counted = {name: belongs for name, belongs in occasional.items() if any(map(belongs, trials))}
     columns = ["Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors"]
-    made = table(*columns, *counted, right=("Trials", "Mean"))
+    made = table(*columns, *counted, right=("Trials", "Mean"), whole=("Task",))
     for row in rows(tasks, trials):
         cells = [
             one_line(row.task),
@@ -103,7 +115,7 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
     if failures:
         say()
-        reasons = table("Trial", "Status", "Reason")
+        reasons = table("Trial", "Status", "Reason", whole=("Trial",))
         for trial in failures[:LISTED]:
             reasons.add_row(one_line(trial["id"]), status_text(word(trial)), detail(trial))
         if len(failures) > LISTED:
@@ -117,7 +129,7 @@ def _print_notes(trials: Sequence[Trial]) -> None:
     if not notes:
         return
     say("\nNotes")
-    made = table("Trial", "Note")
+    made = table("Trial", "Note", whole=("Trial",))
     for trial_id, text in notes[:LISTED]:
         made.add_row(one_line(trial_id), text)
     if len(notes) > LISTED:
@@ -130,7 +142,9 @@ def _count(number_of: int) -> str:
 
 
 def print_trials(trials: Sequence[Trial]) -> None:
-    made = table("#", "Agent", "Model", "Status", "Reward", "Attempts", "Time", "Detail", right=("#", "Reward"))
+    made = table(
+        "#", "Agent", "Model", "Status", "Reward", "Attempts", "Time", "Detail", right=("#", "Reward", "Attempts")
+    )
     for trial in trials:
         made.add_row(
             one_line(index(trial)),
@@ -138,7 +152,7 @@ def print_trials(trials: Sequence[Trial]) -> None:
             model_label(trial["model"]),
             status_text(word(trial)),
             reward_label(trial),
-            f"{trial['attempts']}/{trial['max_attempts']}",
+            str(trial["attempts"]),
             between(trial["started_at"], trial["finished_at"]),
             detail(trial),
         )

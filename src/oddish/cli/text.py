@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -30,6 +31,15 @@ def one_line(value: object, limit: int = 200) -> str:
     """``clean`` text on one line, cut at ``limit`` characters."""
     text = " ".join(clean(value).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def brief(value: object, limit: int = 200) -> str:
+    """``clean`` text on one line; of a longer one its beginning and its end, which is where most errors say why."""
+    text = one_line(value, sys.maxsize)
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    return f"{text[:head].rstrip()} … {text[head + 3 - limit :].lstrip()}"
 
 
 def number(value: float | None) -> str:

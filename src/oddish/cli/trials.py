@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from oddish.cli.text import clean, number, one_line
-from oddish.client.types import UNFINISHED, QueueInfo, Task, Trial
+from oddish.cli.text import brief, clean, number, one_line
+from oddish.client.types import JSON, UNFINISHED, QueueInfo, Task, Trial
 
 CANCELLED = "cancelled"
+AMBIGUOUS = "ambiguous"
 NOT_VERIFIED = "not verified"
 NOTE_LENGTH = 100
+BASELINES = ("oracle", "nop")
 STAGES = {
     "trial_started": "starting",
     "engine_setup": "installing its Harbor",
@@ -53,6 +55,23 @@ def reward_label(trial: Trial) -> str:
     return NOT_VERIFIED if unverified(trial) else number(trial["reward"])
 
 
+def ambiguous(trial: Trial) -> bool:
+    """Its verifier gave several rewards, and none of them is the primary one."""
+    return succeeded(trial) and trial["reward"] is None and AMBIGUOUS in (trial.get("reasons") or [])
+
+
+def named_rewards(trial: Trial) -> str | None:
+    """Each reward under its name; None where there is none, or only one that goes without."""
+    rewards = trial.get("rewards") or {}
+    if not rewards or (rewards.keys() == {"reward"} and trial["reward"] is not None):
+        return None
+    return ", ".join(f"{one_line(name)} {_value(value)}" for name, value in rewards.items())
+
+
+def _value(value: JSON) -> str:
+    return number(value) if isinstance(value, int | float) else one_line(value)
+
+
 def cancelled(trial: Trial) -> bool:
     """Someone stopped it: the server calls that ``failed`` at the stage ``cancelled``."""
     return trial["status"] == "failed" and trial.get("harbor_stage") == CANCELLED
@@ -74,9 +93,13 @@ def counts(trials: Iterable[Trial]) -> Counter[str]:
 
 
 def note(trial: Trial) -> str | None:
-    """What happened beside the reward of a successful trial: the first line of its error."""
+    """What happened beside the reward of a successful trial: the first line of its error; or why it has no reward."""
     lines = clean(trial.get("error_message") or "").strip().splitlines()
-    return one_line(lines[0], NOTE_LENGTH) if succeeded(trial) and lines else None
+    if succeeded(trial) and lines:
+        return one_line(lines[0], NOTE_LENGTH)
+    if not ambiguous(trial):
+        return None
+    return one_line(f"{AMBIGUOUS}: no reward is called `reward`, there are {named_rewards(trial)}", 2 * NOTE_LENGTH)
 
 
 def short_note(trial: Trial) -> str | None:
@@ -115,15 +138,25 @@ def detail(trial: Trial) -> str:
     if status in ("queued", "pending"):
         return waiting_reason(trial)
     if status == "retrying":
-        tries = f"attempt {trial['attempts']} of {trial['max_attempts']} failed"
         queue = trial.get("queue_info")
         wait = queue.get("reason") if queue else None
-        return "; ".join([one_line(f"{tries}: {error}" if error else tries), *([one_line(wait)] if wait else [])])
+        return "; ".join([_before(trial), *([one_line(wait)] if wait else [])])
     if status == "running":
         return "recording the result" if stage == "completed" else _stage(stage or "running")
     if stage == "cancelled":
-        return one_line(error or "cancelled")
-    return one_line(error) if error else (_stage(stage) if stage else status)
+        return brief(error or "cancelled")
+    if ambiguous(trial):
+        return note(trial) or AMBIGUOUS
+    return brief(error) if error else (_stage(stage) if stage else status)
+
+
+def _before(trial: Trial) -> str:
+    """What became of the execution before. One that was lost or given back has used up no attempt."""
+    error, charged = trial.get("error_message"), trial["attempts"]
+    if charged == 0:
+        return brief(error) if error else "given back by a worker, starts again"
+    tries = f"attempt {charged} of {trial['max_attempts']} failed"
+    return brief(f"{tries}: {error}" if error else tries)
 
 
 def waiting_reason(trial: Trial) -> str:
@@ -131,11 +164,11 @@ def waiting_reason(trial: Trial) -> str:
     stage = trial.get("harbor_stage")
     reasons = [_stage(stage)] if stage and stage != "trial_started" else []
     if queue:
-        reasons += _queue_reasons(queue)
-    return "; ".join(reasons) or one_line(trial.get("error_message") or "queued")
+        reasons += _queue_reasons(queue, trial)
+    return "; ".join(reasons) or brief(trial.get("error_message") or "queued")
 
 
-def _queue_reasons(queue: QueueInfo) -> list[str]:
+def _queue_reasons(queue: QueueInfo, trial: Trial) -> list[str]:
     reasons = []
     if queue.get("ahead"):
         reasons.append(f"{queue['ahead']} ahead in the queue")
@@ -143,9 +176,18 @@ def _queue_reasons(queue: QueueInfo) -> list[str]:
         reasons.append("next in the queue")
     if reason := queue.get("reason"):
         reasons.append(one_line(reason))
-    elif queue.get("running_count") is not None and queue.get("concurrency_limit") is not None:
-        reasons.append(f"{queue['running_count']} of at most {queue['concurrency_limit']} running for this model")
+    else:
+        running, limit = queue.get("running_count"), queue.get("concurrency_limit")
+        if running is not None and limit is not None and running >= limit:
+            reasons.append(f"{running} of at most {limit} running for {_sharers(trial)}")
     return reasons
+
+
+def _sharers(trial: Trial) -> str:
+    """Those that have one limit together."""
+    if trial["model"]:
+        return "this model"
+    return " and ".join(BASELINES) if trial["agent"] in BASELINES else "agents without a model"
 
 
 def _stage(stage: str) -> str:

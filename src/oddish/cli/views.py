@@ -6,12 +6,14 @@ from oddish.cli.output import say
 from oddish.cli.progress import summary
 from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, one_line
-from oddish.cli.trials import detail, live_trials, model_label, reward_label, word
+from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, word
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
 from oddish.variants.reference import PACKAGE
 
 ERROR_LINES = 30
+PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
+"""In the order they happen."""
 
 
 def print_found(found: Found, details: Details) -> None:
@@ -49,6 +51,7 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Status": word(trial),
         "Detail": detail(trial),
         "Reward": reward_label(trial),
+        "Rewards": named_rewards(trial),
         "Attempts": f"{trial['attempts']} of at most {trial['max_attempts']}",
         "Started": age(trial["started_at"]),
         "Took": between(trial["started_at"], trial["finished_at"]),
@@ -93,7 +96,9 @@ def _harbor(trial: Trial) -> str | None:
 
 
 def _phases(timing: dict[str, JSON] | None) -> str | None:
-    parts = [f"{name.replace('_', ' ')} {_seconds(value)}" for name, value in (timing or {}).items() if value]
+    lengths = {name: value for name, value in (timing or {}).items() if value}
+    order = [*(name for name in PHASES if name in lengths), *(name for name in lengths if name not in PHASES)]
+    parts = [f"{name.replace('_', ' ')} {_seconds(lengths[name])}" for name in order]
     return ", ".join(parts) or None
 
 

@@ -18,6 +18,7 @@ from oddish.client.keys import Keys
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members
 from oddish.client.types import (
+    PAGE,
     Cancelled,
     Experiment,
     Health,
@@ -35,7 +36,6 @@ from oddish.client.types import (
 from oddish.tasks.definition import task_name
 from oddish.tasks.package import content_hash, publish_set
 
-PAGE = 200
 TASK = ("id", "name", "status", "experiment_id", "created_at")
 TRIAL = ("id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts")
 """What is needed of an answer. Releases may differ in the rest."""
@@ -183,6 +183,10 @@ class Client:
         if experiment_id is not None:
             params["experiment_id"] = experiment_id
         return items(self._connection.call("GET", "/tasks", params=params), Task, *TASK)
+
+    def all_tasks(self) -> list[Task]:
+        """With their trials, newest first, however many pages that takes."""
+        return list(_all_pages(lambda offset: self.tasks(offset=offset)))
 
     def experiment_tasks(self, experiment_id: str) -> list[Task]:
         """All tasks of an experiment with their trials, however many pages that takes."""

@@ -249,7 +249,7 @@ def test_waiting_trials_say_why(server: Any, invoke: Any, make_task_dir: Any) ->
 
     server.tick = wait_then_succeed
     result = invoke("run", make_task_dir(), "-a", "oracle")
-    assert "queued  3 ahead in the queue; 8 of at most 8 running for this model" in result.output
+    assert "queued  3 ahead in the queue; 8 of at most 8 running for oracle and nop" in result.output
 
 
 def test_a_lost_connection_is_said_and_survived(

@@ -47,8 +47,40 @@ def test_the_system_groups_by_experiment_and_shows_the_newest(server: Any, invok
     shown = [line.split()[0] for line in result.output.splitlines() if line.startswith(("exp-", "calm-"))]
     assert shown == ["exp-8", "exp-7", "exp-6", "calm-fern-0001", "exp-5", "exp-4", "exp-3", "exp-2"]
     row = next(line for line in result.output.splitlines() if line.startswith("calm-"))
-    assert row.split()[1:7] == ["1", "0", "1", "1", "0", "1"]
-    assert "and 2 older" in result.output
+    assert row.split()[1:6] == ["1", "0", "1", "1", "1"]
+    heading = next(line for line in result.output.splitlines() if line.startswith("Experiment"))
+    assert heading.split()[1:6] == ["Tasks", "Queued", "Running", "Success", "Cancelled"]
+    assert "and 2 older; show them with: oddish status --all" in result.output
+
+
+@pytest.mark.parametrize(("options", "shown"), [((), 8), (("-n", "3"), 3), (("--newest", "9"), 9), (("--all",), 11)])
+def test_as_many_experiments_are_listed_as_are_asked_for(
+    server: Any, invoke: Any, options: tuple[str, ...], shown: int
+) -> None:
+    for number in range(11):
+        task = server.add_task(f"t{number}-00000000", f"e00000{number:02}", f"exp-{number}")
+        server.add_trial(task, created_at=f"2020-06-{number + 1:02}T00:00:00Z")
+    output = invoke("status", *options).output
+    assert sum(line.startswith("exp-") for line in output.splitlines()) == shown
+    assert ("older" in output) is (shown < 11)
+    assert len(json.loads(invoke("status", "--json", *options).stdout)["experiments"]) == shown
+
+
+def test_all_experiments_are_found_beyond_one_page_of_tasks(server: Any, invoke: Any) -> None:
+    for number in range(201):
+        server.add_task(f"t{number}-00000000", experiment_name="large")
+    assert "These are the newest 200 tasks; show all with: oddish status --all" in invoke("status").output
+    (experiment,) = json.loads(invoke("status", "--all", "--json").stdout)["experiments"]
+    assert experiment["tasks"] == 201
+
+
+def test_retrying_trials_have_a_column_of_their_own(server: Any, invoke: Any, greet: Any) -> None:
+    server.add_trial(greet, status="retrying", attempts=1)
+    lines = invoke("status").output.splitlines()
+    assert "0 trials queued, 1 running, 1 retrying" in lines
+    numbers = {line.split()[0]: line.split()[1:6] for line in lines if line.startswith(("Experiment", "calm-"))}
+    assert numbers["Experiment"] == ["Tasks", "Running", "Retrying", "Success", "Cancelled"]
+    assert numbers["calm-fern-0001"] == ["1", "1", "1", "1", "1"]
 
 
 def test_the_system_as_json(server: Any, invoke: Any, greet: Any) -> None:
@@ -138,8 +170,49 @@ def test_an_unknown_id_is_tried_as_an_experiment(server: Any, invoke: Any, greet
         assert "Experiment calm-fern-0001  2/3 done: 1 running, 1 success, 1 cancelled" in output
 
 
-def test_an_experiment_by_option(server: Any, invoke: Any, greet: Any) -> None:
-    assert "Experiment calm-fern-0001" in invoke("status", "-e", "calm-fern-0001").output
+@pytest.mark.parametrize("option", ["-e", "-E", "--experiment"])
+def test_an_experiment_by_option(server: Any, invoke: Any, greet: Any, option: str) -> None:
+    assert "Experiment calm-fern-0001" in invoke("status", option, "calm-fern-0001").output
+
+
+def test_all_rewards_of_a_trial_without_a_primary_one_are_shown(server: Any, invoke: Any) -> None:
+    task = server.add_task(TASK, experiment_name="calm-fern-0001")
+    server.add_trial(task, status="success", rewards={"speed": 0.25, "tests": 1.0}, reasons=["ambiguous"])
+    told = "ambiguous: no reward is called `reward`, there are speed 0.25, tests 1"
+    assert told in invoke("status", f"{TASK}-0").output
+    assert told in invoke("status", TASK).output
+    experiment = invoke("status", "-e", "calm-fern-0001").output
+    assert told in experiment.partition("Notes\n")[2]
+    facts = dict(line.split(maxsplit=1) for line in invoke("status", f"{TASK}-0").output.splitlines() if " " in line)
+    assert facts["Rewards"].strip() == "speed 0.25, tests 1"
+
+
+def test_phases_are_in_the_order_they_happen(server: Any, invoke: Any, greet: Any) -> None:
+    greet["trials"][0]["phase_timing"] = {
+        "cleanup": 5, "verifier": 4, "agent_setup": 2, "agent_execution": 3, "environment_setup": 1,
+    }  # fmt: skip
+    told = "environment setup 1.0s, agent setup 2.0s, agent execution 3.0s, verifier 4.0s, cleanup 5.0s"
+    assert told in invoke("status", f"{TASK}-0").output
+
+
+def test_passes_are_counted_among_the_rewards_that_count(server: Any, invoke: Any, greet: Any) -> None:
+    def row() -> list[str]:
+        lines = invoke("status", "-e", "calm-fern-0001").output.splitlines()
+        return next(line for line in lines if line.startswith("greet ")).split()
+
+    assert row()[-3:] == ["0/1", "–", "1"]
+    greet["trials"][0].update(status="failed", reward=1.0)
+    assert row()[-3:] == ["–", "1", "1"]
+
+
+def test_where_nobody_watches_the_rule_is_short_and_lines_are_whole(server: Any, invoke: Any) -> None:
+    task = server.add_task(TASK, experiment_name="calm-fern-0001")
+    server.add_trial(task, status="failed", error_message="x" * 150 + " why")
+    lines = invoke("status", "-e", "calm-fern-0001").output.splitlines()
+    assert any(line.endswith("x why") for line in lines)
+    rules = [line for line in lines if line.startswith("──")]
+    assert len(rules) == 2
+    assert all(len(rule) <= 80 for rule in rules)
 
 
 @pytest.mark.parametrize("arguments", [["nowhere-1"], ["nowhere"], ["-e", "nowhere"]])
@@ -150,7 +223,9 @@ def test_what_is_not_there(server: Any, invoke: Any, arguments: list[str]) -> No
     assert json.loads(invoke("status", *arguments, "--json").stdout)["status"] == 404
 
 
-@pytest.mark.parametrize("arguments", [[TASK, "-e", "x"], ["--watch"]])
+@pytest.mark.parametrize(
+    "arguments", [[TASK, "-e", "x"], ["--watch"], [TASK, "--all"], ["-e", "x", "-n", "1"], ["--all", "-n", "1"]]
+)
 def test_contradictions(server: Any, invoke: Any, arguments: list[str]) -> None:
     assert invoke("status", *arguments).exit_code == 2
 

@@ -92,6 +92,20 @@ def test_any_terminal_will_do_to_watch(server: Any, terminals: list[Terminal], v
     assert "2/2 done: 2 success" in terminal.output
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_ids_are_never_broken(server: Any, terminals: list[Terminal], columns: int) -> None:
+    task = server.add_task("convert-csv-to-parquet-1a2b3c4d", experiment_name="nightly-regression-of-the-week")
+    for status in ("failed", "success", "running", "retrying", "queued"):
+        server.add_trial(task, status=status, error_message="why it ended so, in many words " * 4, agent="claude-code")
+    for arguments, name in (
+        ((), "nightly-regression-of-the-week"),
+        (("-e", "nightly-regression-of-the-week"), "convert-csv-to-parquet-1a2b3c4d-0"),
+    ):
+        terminals.append(Terminal("status", *arguments, columns=columns))
+        assert terminals[-1].wait() == 0, terminals[-1].output
+        assert name in terminals[-1].output
+
+
 def test_ctrl_c_detaches(server: Any, make_task_dir: Any, terminals: list[Terminal]) -> None:
     terminal = Terminal("run", str(make_task_dir()), "-a", "oracle", "-E", "calm-fern-1234")
     terminals.append(terminal)

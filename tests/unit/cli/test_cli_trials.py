@@ -2,7 +2,7 @@ from typing import cast
 
 import pytest
 
-from oddish.cli.trials import counts, detail, note, rows, short_note
+from oddish.cli.trials import counts, detail, named_rewards, note, rows, short_note
 from oddish.client.types import Task, Trial
 
 
@@ -53,6 +53,18 @@ def queue(**changes: object) -> dict[str, object]:
         ({"status": "failed", "error_message": "\x1b[1mboom"}, "boom"),
         ({"status": "success", "harbor_stage": "completed"}, "completed"),
         ({"status": "success", "error_message": "agent timed out"}, "agent timed out"),
+        ({"queue_info": queue(position=1, running_count=0, concurrency_limit=256)}, "next in the queue"),
+        ({"queue_info": queue(running_count=2, concurrency_limit=8)}, "queued"),
+        (
+            {"queue_info": queue(running_count=8, concurrency_limit=8), "agent": "nop", "model": None},
+            "8 of at most 8 running for oracle and nop",
+        ),
+        (
+            {"queue_info": queue(running_count=8, concurrency_limit=8), "agent": "mine", "model": None},
+            "8 of at most 8 running for agents without a model",
+        ),
+        ({"status": "retrying", "attempts": 0}, "given back by a worker, starts again"),
+        ({"status": "retrying", "attempts": 0, "error_message": "its worker is gone"}, "its worker is gone"),
     ],
 )
 def test_each_state_is_explained(changes: dict[str, object], expected: str) -> None:
@@ -84,6 +96,23 @@ def test_what_happened_beside_a_reward(error: str | None, long: str | None, shor
     successful = trial(status="success", reward=0.0, error_message=error)
     assert (note(successful), short_note(successful)) == (long, short)
     assert note(trial(status="failed", error_message=error)) is None
+
+
+def test_of_a_long_error_the_beginning_and_the_end_are_told() -> None:
+    told = detail(trial(status="failed", error_message=f"ImageBuildError: pip install {'x' * 500}\nno space left"))
+    assert told.startswith("ImageBuildError: pip install")
+    assert told.endswith("x no space left")
+    assert len(told) <= 200
+
+
+def test_a_trial_without_a_primary_reward_names_the_rewards_it_has() -> None:
+    several = trial(status="success", rewards={"speed": 0.25, "tests": 1}, reasons=["ambiguous"])
+    assert note(several) == "ambiguous: no reward is called `reward`, there are speed 0.25, tests 1"
+    assert short_note(several) == "ambiguous"
+    assert named_rewards(several) == "speed 0.25, tests 1"
+    assert named_rewards(trial(status="success", reward=1.0, rewards={"reward": 1.0})) is None
+    assert named_rewards(trial(status="success", reward=0.5, rewards={"score": 0.5})) == "score 0.5"
+    assert note(trial(status="success", reward=1.0, rewards={"score": 1.0}, reasons=[])) is None
 
 
 def test_results_are_grouped_and_counted() -> None:
