@@ -370,6 +370,22 @@ async def test_memory_is_bounded(start: StartSandbox) -> None:
     assert await output(sandbox, "echo alive") == "alive\n"
 
 
+async def test_when_memory_is_full_a_sandbox_goes_first(start: StartSandbox) -> None:
+    sandbox = await start()
+    assert await output(sandbox, "cat /proc/self/oom_score_adj") == "1000\n"
+
+
+@pytest.mark.skipif("memory" not in cgroup.controllers(), reason="control groups are not writable here")
+async def test_no_sandbox_may_take_all_memory(start: StartSandbox) -> None:
+    sandbox = await start()
+    files = [
+        path / name for path in cgroup.paths(sandbox.spec.name) for name in ("memory.limit_in_bytes", "memory.max")
+    ]
+    (limit,) = [int(file.read_text()) for file in files if file.exists()]
+    total = psutil.virtual_memory().total
+    assert total // 2 <= limit <= total - min(total // 8, 2**30)
+
+
 @root_only
 async def test_the_system_can_be_changed_inside_only(start: StartSandbox) -> None:
     sandbox = await start()

@@ -145,6 +145,7 @@ PROBES = {
     "state directory below a shown one": Probe('print(open(facts["shown_secret"]).read())', _PRIVILEGED),
     "home of the host": Probe('os.listdir(facts["home"])[0]', _BOTH),
     "scratch of another sandbox": Probe('os.listdir(facts["other"])', _BOTH),
+    "root of another sandbox": Probe('os.listdir("/proc/%s/root" % facts["other_init"])', _PRIVILEGED),
     "own scratch": Probe('os.listdir(facts["scratch"])', _BOTH),
     "password hashes": Probe(
         """
@@ -279,6 +280,7 @@ class _Stage:
                 "shown_secret": str(self.shown / "secret"),
                 "home": str(Path.home() / self.nonce) if directory == "/tmp" else str(Path.home()),
                 "other": str(other.spec.directory),
+                "other_init": other.init,
                 "scratch": str(own.spec.directory),
                 "tests": str(Path(__file__).parent),
             }

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -98,8 +98,16 @@ def paths(name: str) -> tuple[Path, ...]:
     return tuple(hierarchy.directory / f"{PREFIX}{name}" for hierarchy in hierarchies())
 
 
+@cache
+def most_memory() -> int:
+    """Bytes that a sandbox may have which names no limit: something is left for the rest of the machine."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return total - max(total // 8, min(total // 2, 1024**3))
+
+
 def create(name: str, limits: Limits) -> None:
     """Make the groups of one sandbox and set its limits."""
+    limits = limits if limits.memory_bytes else replace(limits, memory_bytes=most_memory())
     for hierarchy, group in zip(hierarchies(), paths(name), strict=True):
         group.mkdir()
         for file, value in settings(hierarchy.version, limits).items():

@@ -32,6 +32,4 @@ def notes(plan: Plan, image: str, here: Circumstances) -> tuple[str, ...]:
         result.append(f"cpus = {here.cpus:g} is {ceiling}")
     if here.memory_mb is not None and "memory" not in here.controllers:
         result.append(f"memory_mb = {here.memory_mb} is not enforced: control groups are not writable here")
-    if "pids" not in here.controllers:
-        result.append("the number of processes is not bounded: control groups are not writable here")
     return (*result, *plan.notes)

@@ -71,6 +71,13 @@ def filesystem(path: Path) -> str:
 
 
 @cache
+def kernel() -> tuple[int, int]:
+    """Major and minor version."""
+    major, minor = platform.release().split(".")[:2]
+    return int(major), int("".join(character for character in minor if character.isdigit()))
+
+
+@cache
 def system_name() -> str:
     """Name and version of the distribution, as it calls itself."""
     try:

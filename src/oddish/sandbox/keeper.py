@@ -39,7 +39,7 @@ STARTED, ENDED, FAILED = 1, 2, 3
 """Kinds of reply. Their values: the command's process id, its wait status, an ``errno``."""
 
 _NAMESPACES = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
-_KILL_ROUNDS = 20
+_KILL_ROUNDS = 50
 _REMOVAL_ATTEMPTS = 250
 
 
@@ -153,8 +153,12 @@ class _Supervisor:
                 os.setresuid(0, 0, 0)
             restricted = privileges.leave_other_domains()
             privileges.filter_system_calls(order["filter"])
-            if (limit := order["disk_bytes"]) is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            for kind, limit in (
+                (resource.RLIMIT_FSIZE, order["disk_bytes"]),
+                (resource.RLIMIT_NPROC, order["processes"]),
+            ):
+                if limit is not None:
+                    resource.setrlimit(kind, (limit, limit))
             privileges.keep_only(order["capabilities"])
             privileges.close_memory()
             privileges.die_with_parent()
@@ -326,26 +330,31 @@ def _in_child(work: "Callable[[], None]") -> "NoReturn":
 
 
 def _kill_tree(pid: int, inside: int) -> None:
-    """SIGKILL for a command, its session and its descendants. ``/proc`` numbers them as the sandbox does."""
-    killed: set[int] = set()
+    """SIGKILL for a command, its session and its descendants. ``/proc`` numbers them as the sandbox does.
+
+    They are stopped first: what starts processes without end would be faster than its end.
+    """
+    stopped: set[int] = set()
     for _ in range(_KILL_ROUNDS):
-        victims = _tree(inside) - killed
-        for victim in victims:
-            _kill_inside(victim)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        if not victims:
-            return
-        killed |= victims
+        more = _tree(inside) - stopped
+        if not more:
+            break
+        for victim in more:
+            _signal_inside(victim, signal.SIGSTOP)
+        stopped |= more
+    for victim in stopped:
+        _signal_inside(victim, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
-def _kill_inside(pid: int) -> None:
+def _signal_inside(pid: int, number: signal.Signals) -> None:
     try:
         descriptor = os.open(f"/proc/{pid}", os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return
     with contextlib.suppress(OSError):
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        signal.pidfd_send_signal(descriptor, number)
     os.close(descriptor)
 
 

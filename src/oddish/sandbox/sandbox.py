@@ -25,6 +25,8 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
 _CHUNK = 64 * 1024
 _END_SECONDS = 10.0
+_COUNTED_PER_NAMESPACE = (5, 14)
+"""The kernel since which a limit of processes holds for each user namespace."""
 _NICENESS = 10
 """Of commands where no control group makes the rest of the machine come first."""
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
@@ -155,6 +157,7 @@ class Sandbox:
             "user_namespace": not host.privileged(),
             "network_namespace": not self.spec.network,
             "capabilities": privileges.mask(),
+            "processes": None if host.privileged() or "pids" in cgroup.controllers() else self._process_limit(),
             "disk_bytes": self.spec.limits.disk_bytes,
             "niceness": 0 if "cpu" in cgroup.controllers() else _NICENESS,
         }
@@ -164,6 +167,10 @@ class Sandbox:
             raise Unavailable(f"The local sandbox did not start: {report['error']}.")
         self.init, self.scoped = report["init"], report["scoped"]
         self._loop.add_reader(self._door, self._read_replies)
+
+    def _process_limit(self) -> int | None:
+        """Older kernels would count all processes of the user, in the sandbox and out of it."""
+        return self.spec.limits.processes if host.kernel() >= _COUNTED_PER_NAMESPACE else None
 
     async def _tell(self, message: "Claim | Order") -> None:
         await self._loop.sock_sendall(self._life, keeper.framed(message))

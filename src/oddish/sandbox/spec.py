@@ -23,6 +23,7 @@ class Limits:
     """Bounds of one sandbox, applied where control groups are writable."""
 
     memory_bytes: int | None = None
+    """None: most of the machine's."""
     processes: int = 1024
     """Processes and threads."""
     cpu_weight: float = 1.0

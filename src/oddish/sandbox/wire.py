@@ -22,6 +22,8 @@ class Order(TypedDict):
     capabilities: int
     niceness: int
     """Of every command."""
+    processes: int | None
+    """How many there may be in the sandbox's user namespace, where no control group counts them."""
     disk_bytes: int | None
     """What the sandbox may take of the disk."""
 
