@@ -9,7 +9,7 @@ from oddish.cli.session import LOCAL, skew
 from oddish.cli.tables import print_table, table
 from oddish.cli.tally import ORDER
 from oddish.cli.text import age, one_line, plural
-from oddish.cli.trials import counts, grouped, live_trials
+from oddish.cli.trials import counts, grouped, live_trials, state
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
@@ -40,7 +40,7 @@ def show(client: Client, endpoint: Endpoint, *, limit: int | None, verbose: bool
     say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
     if verbose:
         say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
-        say(f"  tasks: {_tally(Counter(task['status'] for task in tasks)) or 'none'}")
+        say(f"  tasks: {_tally(Counter(map(state, tasks))) or 'none'}")
     totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
     if endpoint.source != LOCAL and (text := skew(health)):
         say(text)

@@ -10,7 +10,7 @@ from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over,
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.harbor_block import EngineChoices
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import print_error, print_json, say
+from oddish.cli.output import noticing, print_error, print_json, say
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.registry import read_logins
@@ -222,7 +222,7 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
     try:
         with connect(endpoint) as client:
             tell_skew(client, endpoint)
-            return submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append)
+            return submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append, tell=noticing())
     except KeyboardInterrupt:
         if accepted:
             say(f"\n{plural(len(accepted), 'task')} of {len(tasks)} went out. To stop them:", err=True)

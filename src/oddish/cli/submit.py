@@ -1,11 +1,12 @@
 """Sending tasks and asking for their trials."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.cli.text import command, plural, quoted
+from oddish.cli.versions import change
 from oddish.client import Client
 from oddish.client.errors import ApiError
 from oddish.client.types import JSON, Priority, Submitted, SweepConfig, SweepRequest
@@ -47,16 +48,20 @@ def submit(
     *,
     concurrency: int | None = None,
     accepted: Callable[[Submitted], None] = lambda submitted: None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> list[Submitted]:
-    """The first task goes alone, so that a refusal of the plan leaves nothing behind; the others go side by side."""
-    first = _submit_one(client, tasks[0], plan)
+    """The first task goes alone, so that a refusal of the plan leaves nothing behind; the others go side by side.
+
+    ``tell`` is told, from any thread, which tasks changed.
+    """
+    first = _submit_one(client, tasks[0], plan, tell)
     accepted(first)
     done = {tasks[0]: first}
     refused: dict[Path, OddishError] = {}
     pool = ThreadPoolExecutor(concurrency or CONCURRENCY, thread_name_prefix="submit")
     try:
         pending: dict[Future[Submitted], Path] = {
-            pool.submit(_submit_one, client, task, plan): task for task in tasks[1:]
+            pool.submit(_submit_one, client, task, plan, tell): task for task in tasks[1:]
         }
         for future in as_completed(pending):
             try:
@@ -84,7 +89,7 @@ def nothing_started(error: OddishError) -> bool:
     return not isinstance(error, PartlySubmitted | Unclear)
 
 
-def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
+def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], None]) -> Submitted:
     version = client.upload(task, force_new_version=plan.force_new_version)
     request: SweepRequest = {
         "task_id": version["task_id"],
@@ -106,7 +111,7 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
     if given := plan.credentials.get(task):
         request["credentials"] = dict(given)
     try:
-        return client.sweep(request)
+        submitted = client.sweep(request)
     except OddishError as error:
         if _said_no(error):
             raise
@@ -114,6 +119,9 @@ def _submit_one(client: Client, task: Path, plan: Plan) -> Submitted:
             f"{error.message} It is not known whether trials were started.",
             fix=f"Run the same command with -E {quoted(plan.experiment)}: what was started is not started twice.",
         ) from error
+    if text := change(version, submitted):
+        tell(text)
+    return submitted
 
 
 def _said_no(error: OddishError) -> bool:
@@ -128,6 +136,13 @@ def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> Part
     more = f"\n  and {len(refused) - 10} more" if len(refused) > 10 else ""
     return PartlySubmitted(
         f"{plural(accepted, 'task')} submitted to experiment {plan.experiment}, {len(refused)} not:\n{reasons}{more}",
-        fix=f"Run the same command with -E {quoted(plan.experiment)}: what runs already is not started twice. "
-        f"To stop it instead: {command('cancel', '--experiment', plan.experiment)}",
+        fix=f"What was accepted goes on. To watch it: {command('status', '-e', plan.experiment, '--watch')}\n"
+        f"  To stop it: {command('cancel', '--experiment', plan.experiment)}\n"
+        f"  To send the others, corrected: the same command with -E {quoted(plan.experiment)}, which starts nothing "
+        f"twice; to leave them out: {_exclusion(refused)}",
     )
+
+
+def _exclusion(refused: Iterable[Path]) -> str:
+    """The options that leave these tasks out."""
+    return " ".join(f"-x {quoted(task.resolve().name)}" for task in sorted(refused))

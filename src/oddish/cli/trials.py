@@ -114,6 +114,11 @@ def live_trials(task: Task) -> list[Trial]:
     return [trial for trial in task.get("trials") or [] if not trial.get("superseded_by_trial_id")]
 
 
+def state(task: Task) -> str:
+    """The state of a task: the server calls one without trials ``pending`` too, though it waits for nothing."""
+    return one_line(task["status"]) if live_trials(task) else "without trials"
+
+
 def grouped[Key](trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
     """The trials by what ``key`` says of them, in their order."""
     groups: dict[Key, list[Trial]] = {}

@@ -6,7 +6,8 @@ from oddish.cli.output import say
 from oddish.cli.progress import summary
 from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, one_line
-from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, word
+from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, state, word
+from oddish.cli.versions import not_shown
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
 from oddish.variants.reference import PACKAGE
@@ -30,14 +31,19 @@ def print_experiment(found: FoundExperiment) -> None:
     name = next((task["experiment_name"] for task in found.tasks if task.get("experiment_name")), found.reference)
     say(f"Experiment {one_line(name)}  {summary(snapshot)}\n")
     print_results(snapshot.tasks, snapshot.trials)
+    if text := not_shown(found.tasks):
+        say(f"\n{text}")
 
 
 def print_task(task: Task) -> None:
     trials = live_trials(task)
     version = task.get("current_version")
     say(f"Task {one_line(task['id'])}" + (f"  version {version}" if version else ""))
-    say(f"{one_line(task['status'])}  {summary(Snapshot([task], trials))}\n")
-    print_trials(trials)
+    say(f"{state(task)}  {summary(Snapshot([task], trials))}\n" if trials else state(task))
+    if trials:
+        print_trials(trials)
+    if text := not_shown([task]):
+        say(f"\n{text}")
 
 
 def print_trial(trial: Trial, details: Details) -> None:

@@ -125,7 +125,7 @@ def test_trials_of_other_versions_are_counted_apart_until_their_content_is_back(
     new_task(instruction="Changed.").upload(client)
     changed = submit(client, task_id, 3)
     assert (kept["other_version_trials"], changed["other_version_trials"]) == (0, 2)
-    assert len(changed["new_trial_ids"]) == 3
+    assert changed["trials_count"] == 3
 
     def shown(path: str) -> list[tuple[int, int, int]]:
         answer = client.get(path).json()

@@ -87,6 +87,9 @@ class FakeServer:
     refusals: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)
     """The stored files of trials, by the id of the trial and the path of the file."""
+    versions: tuple[int, int | None] = (1, None)
+    """The one that an upload comes to, and the one before it."""
+    other_version_trials: int = 0
     shortfall: int | None = None
     """How many trials a submission creates, when the experiment has the others already."""
     tick: Callable[["FakeServer"], None] = lambda server: None
@@ -196,9 +199,10 @@ class FakeServer:
         return {
             "task_id": task_id,
             "name": body["name"],
-            "version": 1,
-            "version_id": f"{task_id}-v1",
-            "existing_task": False,
+            "version": self.versions[0],
+            "version_id": f"{task_id}-v{self.versions[0]}",
+            "previous_version": self.versions[1],
+            "existing_task": self.versions[1] is not None,
             "content_unchanged": False,
             "content_hash": body["content_hash"],
         }
@@ -228,6 +232,7 @@ class FakeServer:
             "experiment_id": experiment_id,
             "experiment_name": body["experiment_id"],
             "new_trial_ids": created,
+            "other_version_trials": self.other_version_trials,
         }
 
     def post_cancel(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
