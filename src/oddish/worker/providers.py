@@ -8,6 +8,9 @@ from oddish.engine.protocol import Hello
 from oddish.environments import EC2, login, missing_login, read_environments
 from oddish.settings import Settings
 
+CREDENTIALS = ("api_key", "password", "token")
+"""How options end that Harbor would keep in the clear."""
+
 
 def offered(
     settings: Settings, hello: Hello, environ: Mapping[str, str] = os.environ, home: Path | None = None
@@ -46,6 +49,12 @@ def _misconfigured(settings: Settings, name: str) -> str | None:
     unknown = sorted(options.keys() - set(facts["options"])) if facts["options"] is not None else []
     if unknown:
         return f"ODDISH_ENVIRONMENT_OPTIONS sets {', '.join(unknown)}, which {name} does not have."
+    shown = sorted(option for option in options if option.endswith(CREDENTIALS))
+    if shown:
+        return (
+            f"ODDISH_ENVIRONMENT_OPTIONS sets {', '.join(shown)}, and options are shown with every trial. "
+            "Give credentials to the worker as variables."
+        )
     if name == EC2 and options.get("launch_mode", "ephemeral") != "ephemeral":
         return "ODDISH_ENVIRONMENT_OPTIONS attaches trials to a machine; each one runs on a machine of its own."
     missing = [option for option in facts["required"] if option not in options]

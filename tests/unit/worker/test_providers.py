@@ -78,6 +78,14 @@ def test_ec2_is_offered_when_it_is_fully_configured(options: dict[str, str], wor
     assert words in reasons["ec2"]
 
 
+def test_credentials_are_no_options(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"environment_options": {"boxd": {"api_key": "boxd-key"}}}
+    usable, reasons = asked(["boxd"], hello("boxd"), {"BOXD_API_KEY": "k"}, tmp_path, **settings)
+    assert usable == []
+    assert "sets api_key, and options are shown with every trial" in reasons["boxd"]
+    assert "boxd-key" not in reasons["boxd"]
+
+
 def test_in_local_mode_the_caller_gives_the_options(tmp_path: Path) -> None:
     environ = {"KUBECONFIG": "/etc/kube"}
     assert asked(["gke"], hello("gke"), environ, tmp_path, deployment="local") == (["gke"], {})
