@@ -115,7 +115,7 @@ def test_a_list_that_is_no_json_is_a_problem(monkeypatch: pytest.MonkeyPatch) ->
     assert found.level == "problem"
     assert "offered_environments" in found.found
     assert "JSON" in str(found.fix)
-    assert variables.offered() == ["local", "docker"]
+    assert variables.offered() == ["docker", "local"]
 
 
 def test_a_proxy_that_would_take_local_traffic_is_a_warning() -> None:
