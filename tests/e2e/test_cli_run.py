@@ -98,10 +98,10 @@ def test_running_again_starts_what_is_missing(oddish: Cli, examples: Path) -> No
     def again(count: int) -> str:
         return oddish("run", examples / "hello-world", "-a", "oracle", "-E", "repeated", "--n-trials", str(count))
 
-    assert "2 trials started." in again(2)
+    assert "2 trials queued." in again(2)
     assert "Nothing to start" in again(2)
     output = again(3)
-    assert "1 trial started." in output
+    assert "1 trial queued." in output
     assert re.search(r"^hello-world +oracle +– +3 +1 1 1 +1 +3/3 ", output, re.MULTILINE)
 
 

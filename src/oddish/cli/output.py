@@ -77,5 +77,12 @@ def confirmed(question: str, undone: str, option: str, *, default: bool = False)
     """Ask on standard error. Raises ``InvalidInput``, with what stays ``undone``, when no answer comes."""
     try:
         return click.confirm(question, default=default, err=True)
-    except click.Abort:
+    except click.Abort as abort:
+        if interrupted(abort):
+            raise
         raise InvalidInput(f"The question was not answered, so {undone}.", fix=f"Add {option}.") from None
+
+
+def interrupted(abort: click.Abort) -> bool:
+    """Whether it was Ctrl-C that ended a question, not the end of the input."""
+    return isinstance(abort.__context__, KeyboardInterrupt)

@@ -1,16 +1,19 @@
 """``oddish run``: from a task directory to recorded rewards."""
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
+from oddish.cli.documents import results, submission
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.harbor_block import EngineChoices
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import noticing, print_error, print_json, say
+from oddish.cli.output import notice, noticing, print_error, print_json, say
+from oddish.cli.overview import NO_WORKER, alive_workers
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.registry import read_logins
@@ -23,8 +26,9 @@ from oddish.cli.text import command, plural
 from oddish.cli.trials import finished, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
+from oddish.client.errors import ApiError
 from oddish.client.types import AgentConfig, Priority, Submitted, SweepConfig
-from oddish.errors import InvalidInput, OddishError
+from oddish.errors import OddishError
 from oddish.names import experiment_name
 
 MOST_ATTEMPTS = 100
@@ -43,7 +47,7 @@ Exit codes:
        whatever its reward; without watching: the trials were submitted
   1    a trial failed or was cancelled, or the submission was refused, or the
        server cannot be reached
-  2    the command line cannot be understood
+  2    the command line cannot be understood, or names no task
   130  interrupted; trials that were submitted go on
 """
 
@@ -63,10 +67,24 @@ Exit codes:
     help="Where trials run: local, docker, daytona, ec2, e2b, modal, runloop or gke. Else the server decides.",
 )
 @click.option("-E", "--experiment", metavar="NAME", help="Experiment to add to or create, by id or name.")
-@click.option("-t", "--task-name", "include", multiple=True, metavar="GLOB", help="Only tasks with such a name.")
-@click.option("-x", "--exclude-task-name", "exclude", multiple=True, metavar="GLOB", help="No task with such a name.")
+@click.option(
+    "-t", "--task-name", "include", multiple=True, metavar="GLOB", help="Only tasks whose directories have such a name."
+)
+@click.option(
+    "-x",
+    "--exclude-task-name",
+    "exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="No task whose directory has such a name.",
+)
 @click.option("-l", "--n-tasks", type=click.IntRange(min=1), metavar="N", help="At most N of the tasks that are left.")
-@click.option("-w", "--watch/--no-watch", default=None, help="Watch until all trials have ended. This is the default.")
+@click.option(
+    "-w",
+    "--watch/--no-watch",
+    default=None,
+    help="Watch until all trials have ended. This is the default, except with --json.",
+)
 @click.option("-b", "--background", "--async", "background", is_flag=True, help="Submit and return at once.")
 @click.option(
     "-q", "--quiet", is_flag=True, help="Print the results and errors only: nothing of the start, no progress."
@@ -144,16 +162,15 @@ def run(
     """Run an agent on PATH, a task directory or a directory of tasks, and watch the trials.
 
     Trials that the experiment has already are counted; only what is missing starts, and failed trials are replaced.
-    Ctrl-C stops the watching, not the trials.
+    Ctrl-C stops the watching, not the trials. A task is named as its directory; other content under the same name is
+    another version of it.
+
+    With --json the trials are submitted and their ids printed, at once; with --json --watch the document comes when all
+    have ended, and holds their results too.
     """
     directory = _one_path(path, path_option)
     if background and watch:
         raise click.UsageError("--background and --watch exclude each other.")
-    if as_json and watch:
-        follow = command("status", "-e", experiment or "NAME", "--watch")
-        raise click.UsageError(
-            f"--json prints one document and does not watch. To follow the trials after it: {follow}"
-        )
     config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
     if env is not None:
         config["environment"] = env
@@ -185,22 +202,33 @@ def run(
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
     try:
         submitted = _submit(endpoint, tasks, plan, submit_concurrency)
-    except OddishError as error:
+    except OddishError as refusal:
+        error = _told_apart(refusal)
         if as_json or not nothing_started(error):
-            raise
+            raise error from None
         print_error(error)
         say("Nothing was started.", err=True)
         ctx.exit(1)
-    if as_json:
-        print_json(_document(submitted, n_trials))
+    if as_json and not watch:
+        print_json(submission(submitted, n_trials))
         return
     if talk:
         created = sum(len(task["new_trial_ids"]) for task in submitted)
-        say(f"{plural(created, 'trial')} started." if created else "Nothing to start: the experiment has these trials.")
+        say(f"{plural(created, 'trial')} queued." if created else "Nothing to start: the experiment has these trials.")
     if background or watch is False:
         say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")
         return
-    ctx.exit(_watch(endpoint, submitted, plan, quiet=quiet))
+    try:
+        end = _watch(endpoint, submitted, plan, quiet=quiet or as_json)
+    except KeyboardInterrupt:
+        if as_json:
+            raise
+        ctx.exit(INTERRUPTED)
+    if as_json:
+        print_json(results(submitted, n_trials, end))
+    else:
+        _print(end, plan, quiet=quiet)
+    ctx.exit(0 if end.successful else 1)
 
 
 def _one_path(positional: Path | None, option: Path | None) -> Path:
@@ -210,9 +238,9 @@ def _one_path(positional: Path | None, option: Path | None) -> Path:
     if chosen is None:
         raise click.UsageError("Name a task or a directory of tasks, for example: oddish run my-task -a oracle")
     if (address := ADDRESS.match(str(chosen))) and not chosen.exists():
-        raise InvalidInput(
-            f"{address[1]}//{address[2]} is an address; PATH is a local directory.",
-            fix="Fetch the task first, for example with git clone, and name its directory.",
+        raise click.UsageError(
+            f"{address[1]}//{address[2]} is an address; PATH is a local directory. "
+            "Fetch the task first, for example with git clone, and name its directory."
         )
     return chosen
 
@@ -222,7 +250,11 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
     try:
         with connect(endpoint) as client:
             tell_skew(client, endpoint)
-            return submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append, tell=noticing())
+            done = submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append, tell=noticing())
+            with suppress(OddishError):
+                if alive_workers(client) == 0:
+                    notice(NO_WORKER)
+            return done
     except KeyboardInterrupt:
         if accepted:
             say(f"\n{plural(len(accepted), 'task')} of {len(tasks)} went out. To stop them:", err=True)
@@ -230,37 +262,28 @@ def _submit(endpoint: Endpoint, tasks: list[Path], plan: Plan, concurrency: int 
         raise
 
 
-def _document(submitted: list[Submitted], n_trials: int) -> dict[str, object]:
-    return {
-        "experiment": submitted[0]["experiment_name"],
-        "experiment_id": submitted[0]["experiment_id"],
-        "experiment_url": None,
-        "public_experiment_url": None,
-        "total_trials": n_trials * len(submitted),
-        "tasks": [
-            {
-                "id": task["id"],
-                "trials_count": task["trials_count"],
-                "trials": task["new_trial_ids"],
-                "url": None,
-                "public_url": None,
-            }
-            for task in submitted
-        ],
-    }
+def _told_apart(error: OddishError) -> OddishError:
+    """The refusal of an environment says what ``-e`` names in other commands: an experiment."""
+    if not isinstance(error, ApiError) or error.problem_code != "unknown_environment":
+        return error
+    fix = " ".join(filter(None, (error.fix, "An experiment is named with -E.")))
+    return ApiError({**error.problem, "fix": fix}, error.http_status)
 
 
-def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, *, quiet: bool) -> int:
+def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, *, quiet: bool) -> Snapshot:
     scope = RunScope.of(submitted, plan.config["agent"], plan.config["model"])
     come_back = command("status", "-e", plan.experiment, "--watch")
     try:
         with connect(endpoint, retry=RETRY) as client:
-            end = watch_until_done(lambda: scope.snapshot(client), for_output(quiet=quiet), come_back)
+            return watch_until_done(lambda: scope.snapshot(client), for_output(quiet=quiet), come_back)
     except KeyboardInterrupt:
         say("\nNo longer watching; the trials go on.", err=True)
         say(f"  Come back:  {come_back}", err=True)
         say(f"  Stop them:  {command('cancel', '--experiment', plan.experiment)}", err=True)
-        return INTERRUPTED
+        raise
+
+
+def _print(end: Snapshot, plan: Plan, *, quiet: bool) -> None:
     if not quiet:
         say()
     print_results(end.tasks, end.trials)
@@ -268,13 +291,11 @@ def _watch(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, *, quiet:
         say("\nNext:")
         for line in _next_commands(end, plan):
             say(f"  {line}")
-    return 0 if end.successful else 1
 
 
 def _next_commands(end: Snapshot, plan: Plan) -> list[str]:
+    """The experiment, and a trial: of one that failed also the ends of its logs."""
     failed = [trial for trial in end.trials if finished(trial) and not succeeded(trial)]
-    interesting = (failed or end.trials)[:1]
-    return [
-        command("status", "-e", plan.experiment),
-        *(command("status", trial["id"]) for trial in interesting),
-    ]
+    shown = [command("status", trial["id"], "-v") for trial in failed[:1]]
+    shown = shown or [command("status", trial["id"]) for trial in end.trials[:1]]
+    return [command("status", "-e", plan.experiment), *shown]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import click
+
 from oddish.cli.text import joined, plural
 from oddish.errors import InvalidInput, InvalidTask, OddishError
 from oddish.tasks.definition import load_task
@@ -15,16 +17,21 @@ from oddish.tasks.timeouts import check_timeouts
 def select_tasks(
     path: Path, *, include: Sequence[str] = (), exclude: Sequence[str] = (), limit: int | None = None
 ) -> list[Path]:
-    """The tasks under ``path`` that pass the filters, each checked completely before anything is sent."""
-    found = discover(path)
+    """The tasks under ``path`` that pass the filters, each checked completely before anything is sent.
+
+    Raises ``click.UsageError`` when there are none.
+    """
+    try:
+        found = discover(path)
+    except OddishError as error:
+        raise click.UsageError(str(error)) from error
     chosen = _filtered(found, include, exclude)
     if not chosen:
         filters = " ".join([f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude])
         if len(found) == 1:
-            raise InvalidInput(f"The only task of {path}, {_name(found[0])}, does not pass {filters}.")
-        raise InvalidInput(
-            f"None of the {len(found)} tasks in {path} passes {filters}.",
-            fix=f"The tasks are {joined(map(_name, found))}.",
+            raise click.UsageError(f"The only task of {path}, {_name(found[0])}, does not pass {filters}.")
+        raise click.UsageError(
+            f"None of the {len(found)} tasks in {path} passes {filters}. The tasks are {joined(map(_name, found))}."
         )
     chosen = chosen[:limit]
     _check(chosen)

@@ -230,7 +230,7 @@ def test_a_lost_answer_is_not_noticed_by_the_user(
     result = run(proxy, "run", task, "-a", "oracle", "-E", "lost", "--n-trials", "2", "-b")
     assert cut.done.wait(10)
     assert result.exit_code == 0, result.output
-    assert "2 trials started." in result.output
+    assert "2 trials queued." in result.output
     assert server.sql("SELECT count(*) FROM trials") == [(2,)]
 
 

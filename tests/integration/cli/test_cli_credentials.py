@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -141,6 +142,13 @@ class Terminal:
 
     def answer(self, text: str) -> int:
         os.write(self._ours, text.encode())
+        return self._end()
+
+    def interrupt(self) -> int:
+        self._process.send_signal(signal.SIGINT)
+        return self._end()
+
+    def _end(self) -> int:
         while self._read():
             pass
         os.close(self._ours)
@@ -166,6 +174,14 @@ def test_on_a_terminal_names_are_listed_and_the_user_is_asked(
     assert terminal.answer(answer) == 0
     assert KEY not in terminal.shown
     assert [set(credentials or {}) for credentials in sent(local)] == [expected]
+
+
+def test_ctrl_c_at_the_question_ends_with_130_and_end_of_input_with_1(local: Any, make_task_dir: Any) -> None:
+    for end, code in ((Terminal.interrupt, 130), (lambda terminal: terminal.answer("\x04"), 1)):
+        terminal = Terminal(make_task_dir(), *ACME)
+        terminal.until("Send them? [Y/n]")
+        assert end(terminal) == code, terminal.shown
+    assert sent(local) == []
 
 
 def test_a_check_hands_over_what_its_tasks_name(local: Any, invoke: Any, make_task_dir: Any) -> None:

@@ -61,7 +61,7 @@ def test_a_task_is_sent_as_the_wire_format_says(server: Any, invoke: Any, make_t
 def test_the_results_are_a_table_and_the_next_commands(server: Any, invoke: Any, make_task_dir: Any) -> None:
     server.tick = all_succeed
     result = invoke("run", make_task_dir(), "-a", "oracle", "--n-trials", "3")
-    assert "3 trials started." in result.output
+    assert "3 trials queued." in result.output
     row = next(line for line in result.output.splitlines() if line.startswith("greet "))
     assert row.split() == ["greet", "oracle", "–", "3", "1", "1", "1", "1", "3/3", "–"]
     assert "oddish status greet-00000005-0" in result.output
@@ -139,11 +139,59 @@ def test_json_counts_what_was_asked_for(server: Any, invoke: Any, make_task_dir:
     assert document["tasks"][0]["trials"] == ["greet-00000005-0"]
 
 
-def test_json_does_not_go_with_watching(server: Any, invoke: Any, make_task_dir: Any) -> None:
-    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", "--json", "-w")
-    assert result.exit_code == 2
-    assert "oddish status -e calm-fern-1234 --watch" in " ".join(result.output.split())
-    assert server.calls == []
+def test_json_with_watch_waits_and_holds_the_results(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def end(fake: Any) -> None:
+        first, second = fake.trials()
+        first.update(status="success", reward=0.5, rewards={"reward": 0.5}, attempts=1)
+        second.update(status="failed", error_message="no more disk", reasons=["crashed"], attempts=6)
+
+    server.tick = end
+    result = invoke("run", make_task_dir(), "-a", "nop", "--n-trials", "2", "--json", "--watch")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document["tasks"][0]["trials"] == ["greet-00000005-0", "greet-00000005-1"]
+    assert document["successful"] is False
+    assert document["summary"] == {
+        "trials": 2, "statuses": {"success": 1, "failed": 1}, "scored": 1, "passed": 0, "not_verified": 0,
+        "mean_reward": 0.5,
+    }  # fmt: skip
+    told = [(trial["id"][-1], trial["status"], trial["reward"], trial["error"]) for trial in document["results"]]
+    assert told == [("0", "success", 0.5, None), ("1", "failed", None, "no more disk")]
+    server.tick = all_succeed
+    assert invoke("run", make_task_dir("other"), "-a", "nop", "--json", "--watch").exit_code == 0
+
+
+def test_an_interrupted_watch_under_json_is_a_document(
+    server: Any, invoke: Any, make_task_dir: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic))
+    result = invoke("run", make_task_dir(), "-a", "nop", "-E", "calm-fern-1234", "--json", "--watch")
+    assert result.exit_code == 130
+    assert json.loads(result.stdout)["code"] == "interrupted"
+    assert "oddish status -e calm-fern-1234 --watch" in result.stderr
+
+
+def test_without_a_worker_nothing_is_said_to_run(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    no_worker = "No worker is alive: nothing runs now."
+    assert no_worker not in invoke("run", make_task_dir(), "-a", "nop", "-b").output
+    server.workers = 0
+    result = invoke("run", make_task_dir(), "-a", "nop", "-b")
+    assert no_worker in result.stderr
+    assert "1 trial queued." in result.stdout
+    server.refusals["GET", "/load"] = (403, {"detail": "No."})
+    assert invoke("run", make_task_dir(), "-a", "nop", "-b").exit_code == 0
+
+
+def test_an_unknown_environment_says_how_experiments_are_named(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    refusal = {"detail": "There is no environment 'nightly'.", "code": "unknown_environment", "fix": "Use one."}
+    server.refusals["POST", "/tasks/sweep"] = (400, refusal)
+    result = invoke("run", make_task_dir(), "-a", "nop", "-e", "nightly")
+    assert "Fix: Use one. An experiment is named with -E." in result.stderr
+    document = json.loads(invoke("run", make_task_dir(), "-a", "nop", "-e", "nightly", "--json").stdout)
+    assert document["fix"] == "Use one. An experiment is named with -E."
 
 
 def test_a_dataset_is_one_experiment(server: Any, invoke: Any, make_task_dir: Any, tmp_path: Path) -> None:
@@ -174,6 +222,7 @@ def test_a_failed_trial_is_explained_and_ends_with_1(server: Any, invoke: Any, m
     result = invoke("run", make_task_dir(), "-a", "oracle")
     assert result.exit_code == 1
     assert "failed  no space left more" in result.output
+    assert result.output.splitlines()[-1] == "  oddish status greet-00000005-0 -v"
     assert "\x1b" not in result.output
 
 
@@ -326,6 +375,11 @@ def test_a_partly_accepted_dataset_names_what_is_missing(
     assert result.exit_code == 1
     assert "1 task submitted to experiment calm-fern-1234, 1 not:\n  bb: The archive of task bb has " in result.output
     assert " bytes): The archive is too large.\n" in result.output
+    fix = result.stderr.partition("Fix: ")[2]
+    assert "oddish status -e calm-fern-1234 --watch" in fix
+    assert "oddish cancel --experiment calm-fern-1234" in fix
+    assert "the same command with -E calm-fern-1234" in fix
+    assert fix.rstrip().endswith("to leave them out: -x bb")
 
 
 @pytest.mark.parametrize(
@@ -366,7 +420,6 @@ def test_the_same_path_twice_is_no_contradiction(server: Any, invoke: Any, make_
 @pytest.mark.parametrize(
     ("changes", "messages"),
     [
-        ({"task.toml": None}, ["holds no task", "task.toml"]),
         ({"task.toml": "[agent\n"}, ["Task greet", "task.toml", "line 1"]),
         ({"task.toml": "[agent]\ntimeout_sec = 'soon'\n"}, ["Task greet", "timeout_sec"]),
         ({"task.toml": "[verifier]\ntimeout_sec = -5\n"}, ["Task greet", "verifier.timeout_sec is -5", "positive"]),
@@ -403,23 +456,24 @@ def test_a_link_out_of_the_task_is_refused(server: Any, invoke: Any, make_task_d
     assert server.calls == []
 
 
-def test_a_path_that_is_not_there(server: Any, invoke: Any, tmp_path: Path) -> None:
-    result = invoke("run", tmp_path / "missing", "-a", "nop", "--json")
-    assert result.exit_code == 1
+@pytest.mark.parametrize("name", ["run", "check"])
+def test_a_path_that_is_not_there(server: Any, invoke: Any, tmp_path: Path, name: str) -> None:
+    result = invoke(name, tmp_path / "missing", "--json")
+    assert result.exit_code == 2
     document = json.loads(result.stdout)
-    assert (document["code"], document["status"]) == ("not_found", 404)
-    assert "missing" in document["error"]
+    assert document["code"] == "usage"
+    assert "missing does not exist" in document["error"]
 
 
 def test_an_empty_dataset(server: Any, invoke: Any, tmp_path: Path) -> None:
     result = invoke("run", tmp_path, "-a", "nop")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "holds no task" in result.output
 
 
 def test_filters_that_leave_nothing(server: Any, invoke: Any, make_task_dir: Any) -> None:
     result = invoke("run", make_task_dir(), "-a", "nop", "-t", "zzz*")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "greet, does not pass -t zzz*." in result.output
 
 
@@ -427,7 +481,7 @@ def test_filters_that_leave_nothing_of_a_dataset(server: Any, invoke: Any, make_
     for name in ("a", "b"):
         make_task_dir(name, tmp_path / "set")
     result = invoke("run", tmp_path / "set", "-a", "nop", "-t", "zzz*", "-x", "a")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "None of the 2 tasks in " in result.output
     assert " passes -t zzz* -x a." in result.output
     assert "The tasks are a, b." in result.output
@@ -436,7 +490,7 @@ def test_filters_that_leave_nothing_of_a_dataset(server: Any, invoke: Any, make_
 @pytest.mark.parametrize("address", ["https://example.com/my-task", "git://example.com"])
 def test_an_address_is_no_path(server: Any, invoke: Any, address: str) -> None:
     result = invoke("run", address, "-a", "nop")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{address} is an address; PATH is a local directory." in result.output
     assert server.calls == []
 
