@@ -38,7 +38,7 @@ MIB = 1024 * 1024
 
 CLIENT = {
     "ODDISH_API_URL": "Address of the server that commands talk to. Without it they use the stack of this machine.",
-    "ODDISH_API_KEY": "Key for the server named by `ODDISH_API_URL`, `--api` or `ODDISH_PREVIEW_PR`.",
+    "ODDISH_API_KEY": "Key for the server that commands use. The local stack has one of its own, for when none is set.",
     "ODDISH_PREVIEW_PR": "Number of a pull request whose preview deployment commands talk to.",
     "ODDISH_PREVIEW_URL_TEMPLATE": "Address of preview deployments, with `{n}` in place of the number.",
     "ODDISH_HARBOR": "Another Harbor for the trials of `oddish run`, as `--harbor` names it.",

@@ -9,9 +9,9 @@ import click
 from oddish.cli.group import Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import confirmed, print_json, say
-from oddish.cli.session import connect, resolve
+from oddish.cli.session import LOCAL, connect, resolve
 from oddish.cli.tables import print_table, table
-from oddish.cli.text import age, moment, one_line
+from oddish.cli.text import age, moment, one_line, quoted
 from oddish.client.types import ApiKey, NewKey, NewKeyRequest
 
 
@@ -59,14 +59,17 @@ def create(
         request["user"] = user
     if role is not None:
         request["role"] = role
-    with connect(resolve(api)) as client:
+    endpoint = resolve(api)
+    with connect(endpoint) as client:
         made = client.keys.create(request)
     if as_json:
         print_json(made)
         return
     say(f"{_described(made)} It is shown this once; whoever has it may use it:")
     say()
-    say(f"  export ODDISH_API_KEY={one_line(made['key'])}")
+    if endpoint.source != LOCAL:
+        say(f"  export ODDISH_API_URL={quoted(endpoint.url)}")
+    say(f"  export ODDISH_API_KEY={quoted(made['key'])}")
 
 
 @key.command(cls=Command)

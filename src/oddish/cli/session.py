@@ -7,7 +7,7 @@ from oddish import __version__
 from oddish.cli.output import notice, noticing
 from oddish.cli.text import one_line
 from oddish.client import Client
-from oddish.client.endpoint import Endpoint, remote_endpoint
+from oddish.client.endpoint import KEY, Endpoint, given_key, remote_endpoint
 from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import Health
@@ -15,6 +15,10 @@ from oddish.errors import Unavailable
 from oddish.stack import client as stack_client
 
 LOCAL = "this machine"
+FOREIGN_KEY = (
+    f"Unset {KEY} to use this machine's own key, set it to a key made here, or name the server it is for with "
+    "ODDISH_API_URL."
+)
 _NO_WORKER = "no_worker"
 
 
@@ -23,17 +27,19 @@ def resolve(api: str | None) -> Endpoint:
 
 
 def local_endpoint() -> Endpoint:
-    """The local stack, started when it is not running."""
+    """The local stack, started when it is not running. A key that is given is used, else the stack's own."""
     stack = stack_client.ensure(say=notice)
     for line in stack.notices():
         notice(line)
+    if (given := given_key()) is not None:
+        return Endpoint(stack.url, given, LOCAL)
     key = stack_client.token()
     if key is None:
         raise Unavailable(
             f"The stack at {stack.url} has no key in {stack.layout.token}.",
             fix="Run 'oddish down', then the command again.",
         )
-    return Endpoint(stack.url, key, LOCAL)
+    return Endpoint(stack.url, key, LOCAL, key_source=str(stack.layout.token))
 
 
 @contextmanager
@@ -54,6 +60,8 @@ def connect(endpoint: Endpoint, retry: RetryPolicy | None = None) -> Iterator[Cl
         if endpoint.source == LOCAL and error.problem_code == _NO_WORKER and (log := stack_client.worker_log()):
             detail = f"{error.message}\nThe log of the worker ends with:\n{log}"
             raise ApiError({**error.problem, "detail": detail}, error.http_status) from error
+        if endpoint.source == LOCAL and endpoint.key_source == KEY and error.http_status == 401:
+            raise ApiError({**error.problem, "fix": FOREIGN_KEY}, error.http_status) from error
         raise
 
 

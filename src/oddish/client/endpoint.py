@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from oddish.errors import InvalidInput, Unauthenticated
 
+KEY = "ODDISH_API_KEY"
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -13,6 +15,13 @@ class Endpoint:
     key: str
     source: str
     """The option or variable that chose it."""
+    key_source: str = KEY
+    """Where the key is from."""
+
+
+def given_key(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The key of ``ODDISH_API_KEY``, which is used wherever a command goes."""
+    return environ.get(KEY, "").strip() or None
 
 
 def remote_endpoint(api: str | None = None, environ: Mapping[str, str] = os.environ) -> Endpoint | None:
@@ -21,8 +30,8 @@ def remote_endpoint(api: str | None = None, environ: Mapping[str, str] = os.envi
     if chosen is None:
         return None
     source, url = chosen
-    key = environ.get("ODDISH_API_KEY", "").strip()
-    if not key:
+    key = given_key(environ)
+    if key is None:
         raise Unauthenticated(
             f"No key for {url} (chosen by {source}).",
             fix="Set ODDISH_API_KEY to a key of that server, or leave the address out to run on this machine.",

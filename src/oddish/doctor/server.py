@@ -3,11 +3,13 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from oddish import __version__
 from oddish.client.client import Client
-from oddish.client.endpoint import Endpoint, remote_endpoint
+from oddish.client.endpoint import KEY as GIVEN
+from oddish.client.endpoint import Endpoint, given_key, remote_endpoint
 from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import Health
@@ -33,8 +35,10 @@ def look() -> Iterator[Finding]:
         return
     if endpoint is not None:
         yield from _ask(endpoint, is_remote=True)
-    elif (running := stack.find(probe=True)) is not None and (token := stack.token()) is not None:
-        yield from _ask(Endpoint(running.url, token, "this machine"), is_remote=False)
+    elif (running := stack.find(probe=True)) is not None:
+        own = Endpoint(running.url, stack.token() or "", "this machine", key_source=str(running.layout.token))
+        given = given_key()
+        yield from _ask(own if given is None else replace(own, key=given, key_source=GIVEN), is_remote=False)
 
 
 def judge_health(url: str, health: Health) -> Finding:
@@ -55,13 +59,20 @@ def _release(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def judge_refusal(status: int, message: str) -> Finding:
+def judge_refusal(endpoint: Endpoint, status: int, message: str, *, is_remote: bool) -> Finding:
     """The answer to a question that needs a key."""
     if status == 401:
-        return problem(KEY, "The server does not know the key.", "Set ODDISH_API_KEY to a key of that server.")
+        own = "" if is_remote else ", or unset it to use this machine's own key"
+        return problem(
+            KEY,
+            f"{endpoint.url} does not know the key of {endpoint.key_source}.",
+            f"Set {GIVEN} to a key of that server{own}.",
+        )
     if status == 404:
         return warning(KEY, "The server does not tell whether it knows the key.", "Run: oddish status")
-    return problem(KEY, f"It was refused with {status}: {message}", "Use a key that may read.")
+    return problem(
+        KEY, f"That of {endpoint.key_source} was refused with {status}: {message}", "Use a key that may read."
+    )
 
 
 def judge_workers(alive: int) -> Finding:
@@ -85,7 +96,7 @@ def _ask(endpoint: Endpoint, *, is_remote: bool) -> Iterator[Finding]:
         try:
             alive = client.load()["workers"]["alive"]
         except ApiError as error:
-            yield judge_refusal(error.http_status, error.message)
+            yield judge_refusal(endpoint, error.http_status, error.message, is_remote=is_remote)
             return
-        yield ok(KEY, "accepted")
+        yield ok(KEY, f"that of {endpoint.key_source} is accepted")
         yield judge_workers(alive)

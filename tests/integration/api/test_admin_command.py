@@ -34,6 +34,7 @@ def test_a_key_is_made_shown_once_and_works(server: Server, invoke: Invoke) -> N
     assert made.exit_code == 0, made.output
     assert "of ada (member), scope tasks, until " in made.stdout
     key = exported(made)
+    assert f"export ODDISH_API_URL={server.url}\n" in made.stdout
     assert server.client(key).get("/tasks").status_code == 200
     assert server.client(key).get("/api-keys").status_code == 403
     listed = invoke("ls")

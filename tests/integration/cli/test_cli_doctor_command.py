@@ -21,6 +21,7 @@ def test_a_server_that_is_well_is_all_that_is_needed(server: FakeServer, invoke:
     assert found["Server"]["level"] == "warning"
     assert "9.9.9" in found["Server"]["found"]
     assert found["Key"]["level"] == found["Workers"]["level"] == "ok"
+    assert found["Key"]["found"] == "that of ODDISH_API_KEY is accepted"
     assert found["Clock skew"]["level"] == "warning"
     assert found["Trials"]["found"] == "run where the server's workers are"
 
@@ -31,7 +32,8 @@ def test_a_key_that_the_server_does_not_know_is_a_problem(
     monkeypatch.setenv("ODDISH_API_KEY", "ok_ffffffffffffffffffffffffffffffff")
     result = invoke("doctor", "--json")
     assert result.exit_code == 1
-    assert findings(json.loads(result.output))["Key"]["level"] == "problem"
+    key = findings(json.loads(result.output))["Key"]
+    assert (key["level"], key["found"]) == ("problem", f"{server.url} does not know the key of ODDISH_API_KEY.")
     assert "ok_ffff" not in result.output
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from oddish.client.endpoint import Endpoint, remote_endpoint
+from oddish.client.endpoint import Endpoint, given_key, remote_endpoint
 from oddish.errors import InvalidInput, Unauthenticated
 
 KEY = {"ODDISH_API_KEY": "ok_1"}
@@ -26,6 +26,14 @@ def test_precedence(api: str | None, environ: dict[str, str], expected: Endpoint
 def test_a_remote_server_needs_a_key() -> None:
     with pytest.raises(Unauthenticated, match=r"No key for http://a .*ODDISH_API_KEY"):
         remote_endpoint("http://a", {})
+
+
+def test_a_key_of_blanks_is_none() -> None:
+    assert [given_key(environ) for environ in ({}, {"ODDISH_API_KEY": " "}, {"ODDISH_API_KEY": " ok_1\n"})] == [
+        None,
+        None,
+        "ok_1",
+    ]
 
 
 @pytest.mark.parametrize("number", ["x", "-1", "3.5"])

@@ -7,10 +7,12 @@ import psycopg
 import pytest
 
 from oddish import __version__
+from oddish.client.endpoint import Endpoint
 from oddish.client.types import Health
 from oddish.db.revision import HEAD
 from oddish.doctor import database, disk, docker, localstack, server, store
 from oddish.doctor.docker import Answer
+from oddish.doctor.finding import Finding
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.client import Stack
@@ -218,8 +220,15 @@ def test_a_server_is_judged_by_its_database_and_version() -> None:
 
 
 def test_a_key_that_is_refused_is_a_problem() -> None:
-    assert server.judge_refusal(401, "no").level == server.judge_refusal(403, "no").level == "problem"
-    assert server.judge_refusal(404, "no").level == "warning"
+    there = Endpoint("http://there", "ok_1", "ODDISH_API_URL")
+
+    def judged(status: int, *, is_remote: bool = True) -> Finding:
+        return server.judge_refusal(there, status, "no", is_remote=is_remote)
+
+    assert [judged(status).level for status in (401, 403, 404)] == ["problem", "problem", "warning"]
+    assert judged(401).found == "http://there does not know the key of ODDISH_API_KEY."
+    assert "unset it" not in str(judged(401).fix)
+    assert "unset it" in str(judged(401, is_remote=False).fix)
 
 
 def test_a_server_without_workers_is_a_warning() -> None:
