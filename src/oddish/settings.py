@@ -154,6 +154,13 @@ class Settings(BaseSettings):
     poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
     max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")
     max_artifact_files: Positive = Field(20_000, description="Most files kept of one attempt.")
+    task_cache_bytes: Positive = Field(
+        10 * 1024 * MIB, description="Unpacked tasks a worker's machine keeps; what was used longest ago goes first."
+    )
+    sandbox_cache_bytes: Positive = Field(
+        20 * 1024 * MIB,
+        description="Results of Dockerfiles that the local sandbox keeps; what was used longest ago goes first.",
+    )
 
     @property
     def enabled_environments(self) -> list[str]:

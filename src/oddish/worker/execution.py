@@ -131,10 +131,10 @@ class Execution:
                 ),
             )
             spec = replace(spec, credentials={**provider_login(settings, spec.environment), **spec.credentials})
-            task_dir = await self._services.tasks.directory(
+            async with self._services.tasks.directory(
                 content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
-            )
-            done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
+            ) as task_dir:
+                done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
         except AttemptCrashed as error:
             log.warning("attempt crashed", error=str(error))
             return spec, Ended("crashed", None, directory / self.claim.label.lower())
@@ -142,6 +142,11 @@ class Execution:
             failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
             done = Done(type="done", trial_dir=None, cancelled=False, failure=failure)
         return spec, Ended("done", done, Path(done["trial_dir"]) if done["trial_dir"] else None)
+
+    def _options(self, environment: str) -> dict[str, object]:
+        settings = self._services.settings
+        own: dict[str, object] = {"cache_bytes": settings.sandbox_cache_bytes} if environment == "local" else {}
+        return own | dict(settings.environment_options.get(environment, {}))
 
     def _request(self, spec: TrialSpec, task_dir: Path, directory: Path) -> Run:
         run = Run(
@@ -156,7 +161,7 @@ class Execution:
             agent_kwargs=spec.agent_kwargs,
             agent_env=spec.env,
             environment=spec.environment,
-            environment_kwargs=dict(self._services.settings.environment_options.get(spec.environment, {})),
+            environment_kwargs=self._options(spec.environment),
             env=spec.credentials,
             harbor=spec.harbor,
             deadline_sec=self._services.settings.attempt_deadline_seconds,

@@ -83,7 +83,7 @@ class WorkerService:
             store=store,
             keyring=load_keyring(secret_key, settings.home),
             engines=self._engines,
-            tasks=TaskCache(self._workspace.tasks, store, limits),
+            tasks=TaskCache(self._workspace.tasks, store, limits, max_bytes=settings.task_cache_bytes),
             workspace=self._workspace,
             rng=random.Random(),  # noqa: S311 - jitter
             left_behind=lambda: self._sweeper.soon(),

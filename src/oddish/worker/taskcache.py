@@ -1,48 +1,41 @@
-"""Task directories on this machine, one per content hash, unpacked once."""
+"""Task directories on this machine, one per content and name, unpacked once and evicted when they are old."""
 
 import asyncio
-import errno
-import shutil
-import tempfile
-from collections import defaultdict
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+from oddish.cache import DirectoryCache
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits, unpack
 
+_NAME_LENGTH = 40
+
 
 class TaskCache:
-    """Unpacked task archives under ``directory``; a directory that exists there is complete."""
+    """Unpacked task archives under ``directory``, shared by all workers of this machine."""
 
-    def __init__(self, directory: Path, store: ArtifactStore, limits: ArchiveLimits) -> None:
-        self._directory = directory
+    def __init__(
+        self, directory: Path, store: ArtifactStore, limits: ArchiveLimits, *, max_bytes: int | None = None
+    ) -> None:
+        self._cache = DirectoryCache(directory, max_bytes)
         self._store = store
         self._limits = limits
-        self._turns: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def directory(self, *, content_hash: str, task_name: str, archive_key: str) -> Path:
-        """The task's directory, named as the task. Raises ``OddishError`` when its archive is gone or unreadable."""
-        path = self._directory / content_hash.replace(":", "-") / task_name
-        async with self._turns[path]:
-            if not path.is_dir():
-                await self._unpack(archive_key, path)
-        return path
+    @contextlib.asynccontextmanager
+    async def directory(self, *, content_hash: str, task_name: str, archive_key: str) -> AsyncIterator[Path]:
+        """The task's directory, named as the task; it stays for as long as the context is open.
 
-    async def _unpack(self, archive_key: str, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        scratch = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=self._directory))
-        try:
-            archive = scratch / "task.tar.gz"
+        Raises ``OddishError`` when its archive is gone or unreadable.
+        """
+
+        async def make(entry: Path) -> None:
+            archive = entry / ".archive"
             await self._store.fetch(archive_key, archive)
-            await asyncio.to_thread(self._install, archive, scratch / "task", path)
-        finally:
-            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+            await asyncio.to_thread(unpack, archive, entry / task_name, self._limits)
+            await asyncio.to_thread(archive.unlink)
 
-    def _install(self, archive: Path, fresh: Path, path: Path) -> None:
-        unpack(archive, fresh, self._limits)
-        try:
-            fresh.rename(path)
-        except OSError as error:
-            # Another worker of this machine was faster.
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
+        name = hashlib.sha256(f"{content_hash}/{task_name}".encode()).hexdigest()[:_NAME_LENGTH]
+        async with self._cache.hold(name, make) as held:
+            yield held.path / task_name
