@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,12 +101,13 @@ async def test_trials_that_wait_for_a_build_share_its_failure(tmp_path: Path) ->
 async def test_a_build_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
     context = tmp_path / "context"
     context.mkdir()
-    (context / "Dockerfile").write_text("FROM ubuntu:24.04\nRUN sleep 300.125\n")
+    seconds = f"300.{time.time_ns()}"
+    (context / "Dockerfile").write_text(f"FROM ubuntu:24.04\nRUN sleep {seconds}\n")
     building = asyncio.create_task(images.built(context, task="endless", log=tmp_path / "log", anew=False))
-    await until(lambda: runs("sleep", "300.125"))
+    await until(lambda: runs("sleep", seconds))
     building.cancel()
     await asyncio.wait([building])
-    await until(lambda: not runs("sleep", "300.125"))
+    await until(lambda: not runs("sleep", seconds))
 
 
 async def test_a_prebuilt_image_that_nobody_has_is_a_failed_build(

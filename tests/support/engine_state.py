@@ -1,4 +1,4 @@
-"""What is on the Docker engine, and which of its programs run on this machine."""
+"""What is on the Docker engine, and which programs of this process speak to it."""
 
 import asyncio
 import subprocess
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-PROGRAMS = frozenset({"docker", "docker-compose", "docker-buildx", "containerd-shim", "runc"})
+PROGRAMS = frozenset({"docker", "docker-compose", "docker-buildx"})
 OWN_NETWORK = "oddish"
 
 
@@ -33,8 +33,13 @@ class EngineState:
             containers=frozenset(docker("ps", "--all", "--quiet", "--no-trunc").split()),
             networks=frozenset(docker("network", "ls", "--format", "{{.Name}}").split()) - {OWN_NETWORK},
             volumes=frozenset(docker("volume", "ls", "--quiet").split()),
-            processes=frozenset(process.pid for process in psutil.process_iter() if _name(process) in PROGRAMS),
+            processes=frozenset(process.pid for process in _below() if _name(process) in PROGRAMS),
         )
+
+
+def _below() -> list[psutil.Process]:
+    """What this process has started, directly or not, and what has lost its parent."""
+    return psutil.Process().children(recursive=True) + psutil.Process(1).children()
 
 
 def _name(process: psutil.Process) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +41,10 @@ async def ask(*arguments: str, env: Mapping[str, str] | None = None, log: Path |
 async def started(
     *arguments: str, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A running docker program with its standard error on its output; it is ended on leaving the context."""
+    """A running docker program with its standard error on its output; it is ended on leaving the context.
+
+    It leads a process group of its own, since older ones do not hand a signal on to their plugins.
+    """
     process = await asyncio.create_subprocess_exec(
         "docker",
         *arguments,
@@ -48,6 +52,7 @@ async def started(
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        process_group=0,
     )
     try:
         yield process
@@ -57,13 +62,14 @@ async def started(
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """Ask the program to end, then make it."""
+    """Ask the program and its plugin to end, then make them."""
     with contextlib.suppress(ProcessLookupError):
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
     try:
         async with asyncio.timeout(END_SECONDS):
             await process.wait()
     except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
