@@ -7,11 +7,12 @@ import click
 
 from oddish.cli.group import Command
 from oddish.cli.options import api_option, json_option
-from oddish.cli.output import print_json, say
+from oddish.cli.output import interrupted, print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, one_line
 from oddish.errors import InvalidInput
+from oddish.tasks.characters import variable_flaw
 
 LARGEST = 100_000
 
@@ -21,17 +22,34 @@ def secrets() -> None:
     """Keep credentials for trials. A trial gets those that its agent or its task.toml names."""
 
 
-@secrets.command("set", cls=Command)
+@secrets.command("set", cls=Command, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 @click.argument("name")
 @click.option("--from-env", is_flag=True, help="Take the value of the variable NAME of this shell.")
 @api_option
 @json_option
-def set_(name: str, from_env: bool, api: str | None, as_json: bool) -> None:
+@click.pass_context
+def set_(ctx: click.Context, name: str, from_env: bool, api: str | None, as_json: bool) -> None:
     """Keep a value under NAME, in place of a former one.
 
     The value is asked for, or read from standard input; it is never an argument. Attempts that start from then on
     get it.
+
+    \b
+    Examples:
+      oddish secrets set OPENAI_API_KEY
+      oddish secrets set OPENAI_API_KEY < key.txt
+      oddish secrets set OPENAI_API_KEY --from-env
     """
+    if ctx.args:
+        raise click.UsageError(
+            "NAME is the only argument; what follows it is not repeated here. A value is asked for, or read from "
+            "standard input: an argument would stay in the history of the shell."
+        )
+    if variable_flaw(name, ""):
+        raise InvalidInput(
+            "NAME is no name of a variable: it has letters, digits and underscores, and no digit first.",
+            fix="Name the variable that agents or tasks name; what was given is not repeated, for it may be the value.",
+        )
     value = _from_shell(name) if from_env else _from_input(name)
     with connect(resolve(api)) as client:
         kept = client.credentials.set(name, value)
@@ -92,7 +110,9 @@ def _from_input(name: str) -> str:
             value: str = click.prompt(f"Value of {one_line(name)}", hide_input=True, err=True)
         else:
             value = sys.stdin.read(LARGEST + 1).removesuffix("\n").removesuffix("\r")
-    except click.Abort:
+    except click.Abort as abort:
+        if interrupted(abort):
+            raise
         raise InvalidInput("No value was given, so nothing was kept.") from None
     if not value:
         raise InvalidInput(f"The value of {name!r} is empty.", fix="Give one, or forget it with `oddish secrets rm`.")

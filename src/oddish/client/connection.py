@@ -1,6 +1,7 @@
 """HTTP to one server: authentication, retries, and errors that say what to do."""
 
 import json
+import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ IN_PROGRESS = "idempotency_key_in_progress"
 CLOCK_TOLERANCE = timedelta(seconds=2)
 CLOCK_NONSENSE = timedelta(days=365_000)
 """A clock that far away is none, and leaves no room to count on."""
+_CALL = re.compile(r"\A[A-Z]+ /\S* needs(?= )")
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
 
@@ -218,7 +220,9 @@ def _refusal(response: httpx2.Response) -> ApiError:
             f"{status} {response.reason_phrase}".rstrip()
             + "."
         )
-    if not problem.get("fix") and (fix := _fix(response)):
+    if status == 403:
+        problem["detail"] = _CALL.sub("This needs", problem["detail"])
+    if (status == 401 or not problem.get("fix")) and (fix := _fix(response)):
         problem["fix"] = fix
     return ApiError(problem, status)
 
@@ -231,7 +235,7 @@ def _worth_repeating(response: httpx2.Response) -> bool:
 
 
 def _fix(response: httpx2.Response) -> str | None:
-    """What to do about an answer that does not say so itself."""
+    """What to do about an answer that does not say so itself, or says it to those who write requests."""
     if response.status_code == 401:
         return "Check the key in ODDISH_API_KEY."
     if (there := response.next_request) is not None:

@@ -4,14 +4,21 @@ import os
 import sys
 
 from oddish.db import upgrade
+from oddish.db.revision import HEAD
+
+USAGE = "usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade"
 
 
 def main(argv: list[str]) -> int:
+    if argv in (["--help"], ["-h"]):
+        sys.stdout.write(f"{USAGE}\n")
+        return 0
     url = os.environ.get("ODDISH_DATABASE_URL")
     if argv != ["upgrade"] or not url:
-        print("usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade", file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{USAGE}\n")
         return 2
     upgrade(url)
+    sys.stdout.write(f"The database is at revision {HEAD}.\n")
     return 0
 
 

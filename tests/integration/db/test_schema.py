@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine, inspect, text
 
 import oddish.db
+from oddish.db.__main__ import main
 from oddish.db.revision import HEAD
 from oddish.db.tables import metadata
 
@@ -62,6 +63,18 @@ def test_upgrading_twice_changes_nothing(database_url: str) -> None:
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
     engine.dispose()
+
+
+def test_the_command_says_what_it_did_and_how_it_is_used(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
+    assert main(["upgrade"]) == 0
+    assert capsys.readouterr().out == f"The database is at revision {HEAD}.\n"
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: ")
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("usage: ")
 
 
 def test_rows_of_the_first_revision_survive_the_later_ones(postgres: Postgres) -> None:

@@ -284,6 +284,18 @@ def test_a_redirect_names_where_it_leads() -> None:
     assert caught.value.fix == "It leads to https://login.example.com: give that address, if it is the server's."
 
 
+def test_refusals_of_a_key_speak_of_the_variable_that_holds_it_not_of_headers_and_routes() -> None:
+    header = {"detail": "The API key is not known here.", "fix": "Send a valid key as `Authorization: Bearer ok_...`."}
+    with pytest.raises(ApiError) as caught:
+        Server(httpx2.Response(401, json=header)).connection().call("GET", "/tasks")
+    assert (caught.value.message, caught.value.fix) == (header["detail"], "Check the key in ODDISH_API_KEY.")
+    route = {"detail": "POST /api-keys needs a key of scope 'full'; this one has 'tasks'.", "fix": "Use another."}
+    with pytest.raises(ApiError) as caught:
+        Server(httpx2.Response(403, json=route)).connection().call("POST", "/api-keys", body={})
+    assert caught.value.message == "This needs a key of scope 'full'; this one has 'tasks'."
+    assert caught.value.fix == "Use another."
+
+
 def test_a_page_that_refuses_is_shown_by_its_status() -> None:
     page = httpx2.Response(403, text="<html><h1>Blocked</h1></html>", headers={"Content-Type": "text/html"})
     with pytest.raises(ApiError) as caught:
