@@ -92,7 +92,8 @@ HTTP = """{notice}
 
 The server describes parameters and bodies itself: `GET /openapi.json` (OpenAPI 3.1). A key goes into the header
 `Authorization: Bearer ok_...` or `X-Api-Key: ok_...`. A key of scope `full` may do what `tasks` may, and that what
-`read` may. What belongs to another organisation is answered like what does not exist.
+`read` may; where a role is named, the key's user must have it as well. What belongs to another organisation is answered
+like what does not exist.
 
 ## Routes
 
@@ -328,7 +329,7 @@ def http_page() -> str:
     local = errors_of(lambda package: package in LOCAL)
     return HTTP.format(
         notice=NOTICE,
-        routes=_table(("Method", "Path", "Scope", ""), routes()),
+        routes=_table(("Method", "Path", "Scope", "Role", ""), routes()),
         refusals=_table(
             ("Code", "Status", "Meaning"), ((_code(code), str(kind.status), _meaning(kind)) for code, kind in answers)
         ),
@@ -336,14 +337,15 @@ def http_page() -> str:
     )
 
 
-def routes() -> Iterator[tuple[str, str, str, str]]:
+def routes() -> Iterator[tuple[str, str, str, str, str]]:
     with tempfile.TemporaryDirectory() as home:
         app = create_app(Settings(home=Path(home), database_url="postgresql+psycopg://nobody@/none"))
     for route in app.routes:
         assert isinstance(route, GuardedRoute)
-        scope = access(route.methods, route.path)
+        needed = access(route.methods, route.path)
+        scope, role = ("none", "") if needed is None else (needed.scope.value, needed.role or "")
         for method in sorted(route.methods):
-            yield method, _code(template(route.path)), scope.value if scope else "none", _summary(route)
+            yield method, _code(template(route.path)), scope, role, _summary(route)
 
 
 def _summary(route: GuardedRoute) -> str:

@@ -5,22 +5,31 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from oddish.api.scopes import Needs
 from oddish.api.services import services_of
 from oddish.errors import Forbidden, Unauthenticated
 from oddish.identity.keys import FIX, authenticate
-from oddish.identity.principal import Principal, Scope
+from oddish.identity.principal import Principal
 
 
-async def admit(request: Request, needed: Scope) -> None:
-    """Let the request in when its key has the scope; raises ``Unauthenticated`` or ``Forbidden``."""
+async def admit(request: Request, needed: Needs) -> None:
+    """Let the request in when its key has the scope and its user the role.
+
+    Raises ``Unauthenticated`` or ``Forbidden``.
+    """
     services = services_of(request)
     async with services.reads.connect() as connection:
         principal = await authenticate(connection, _key(request))
-    if not principal.scope.includes(needed):
+    call = f"{request.method} {request.url.path}"
+    if not principal.scope.includes(needed.scope):
         raise Forbidden(
-            f"{request.method} {request.url.path} needs a key of scope {needed.value!r}; "
-            f"this one has {principal.scope.value!r}.",
-            fix=f"Use a key of scope {needed.value!r}.",
+            f"{call} needs a key of scope {needed.scope.value!r}; this one has {principal.scope.value!r}.",
+            fix=f"Use a key of scope {needed.scope.value!r}.",
+        )
+    if needed.role not in (None, principal.role):
+        raise Forbidden(
+            f"{call} needs the role {needed.role!r}; {principal.user_name!r} is a {principal.role}.",
+            fix=f"Ask an {needed.role} of the organisation, or use a key of one.",
         )
     request.state.principal = principal
     if services.activity is not None:

@@ -6,14 +6,14 @@ from typing import Any
 from fastapi import FastAPI
 
 from oddish.api.problems import MEDIA_TYPE
-from oddish.api.scopes import ACCESS, PUBLIC
+from oddish.api.scopes import ACCESS, PUBLIC, Needs
 from oddish.api.security import MUTATIONS
 from oddish.schemas.problem import Problem
 
 REFUSALS: Mapping[int, str] = {
     400: "A value that can never be accepted.",
     401: "No key, or one that is unknown, expired or revoked.",
-    403: "The key's scope is too small, or a page of another origin asks for a change.",
+    403: "The key's scope or its user's role is too small, or a page of another origin asks for a change.",
     404: "Nothing of that id in the caller's organisation.",
     409: "The request contradicts what exists.",
     413: "The body is larger than this server accepts.",
@@ -44,7 +44,8 @@ def described(document: dict[str, Any]) -> dict[str, Any]:
             method = name.upper()
             needed = access[method, path]
             if needed is not PUBLIC:
-                operation["security"] = [{kind: [needed.value]} for kind in KEYS]
+                operation["security"] = [{kind: _roles(needed)} for kind in KEYS]
+                operation["description"] = "\n\n".join(filter(None, (operation.get("description"), _condition(needed))))
             refusals = {str(status): _refusal(status) for status in statuses(method, operation)}
             operation["responses"].pop("422", None)
             operation["responses"] = dict(sorted((refusals | operation["responses"]).items()))
@@ -80,6 +81,16 @@ def statuses(method: str, operation: Mapping[str, Any]) -> Iterator[int]:
     if has_body:
         yield 413
     yield from (421, 500, 503)
+
+
+def _roles(needed: Needs) -> list[str]:
+    """Scope and role, as the names that a security requirement may list."""
+    return [needed.scope.value, *([needed.role] if needed.role else [])]
+
+
+def _condition(needed: Needs) -> str:
+    of_user = f" whose user has the role `{needed.role}`" if needed.role else ""
+    return f"Needs a key of scope `{needed.scope.value}`{of_user}."
 
 
 def _refusal(status: int) -> dict[str, Any]:

@@ -1,46 +1,65 @@
-"""Who may call what: every route and the scope its key needs. A route that is missing here stops the server."""
+"""Who may call what: every route, the scope its key needs and, for some, the role of the key's user.
+
+A route that is missing here stops the server.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from oddish.identity.principal import Scope
+from oddish.identity.principal import ADMIN, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a call needs."""
+
+    scope: Scope
+    """Of the key; one that includes it will do."""
+    role: str | None = None
+    """Of the user whose key it is."""
+
+
+READ, TASKS, FULL = map(Needs, Scope)
+ADMINS = Needs(Scope.FULL, ADMIN)
+"""For what others of the organisation depend on."""
 
 PUBLIC = None
 """No key: the route shows nothing of anybody, or carries its own authority in a signature."""
 
-type Access = Scope | None
+type Access = Needs | None
 
 ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/health"): PUBLIC,
     ("GET", "/openapi.json"): PUBLIC,
     ("PUT", "/store/{key:path}"): PUBLIC,
     ("GET", "/store/{key:path}"): PUBLIC,
-    ("POST", "/tasks/upload/init"): Scope.TASKS,
-    ("POST", "/tasks/upload/complete"): Scope.TASKS,
-    ("POST", "/tasks/sweep"): Scope.TASKS,
-    ("POST", "/tasks/sweep/batch"): Scope.TASKS,
-    ("POST", "/tasks/cancel"): Scope.TASKS,
-    ("GET", "/load"): Scope.READ,
-    ("GET", "/agents"): Scope.READ,
-    ("GET", "/tasks"): Scope.READ,
-    ("GET", "/tasks/{task_id}"): Scope.READ,
-    ("GET", "/tasks/{task_id}/trials"): Scope.READ,
-    ("GET", "/tasks/{task_id}/trials/{index}"): Scope.READ,
-    ("GET", "/tasks/{task_id}/versions"): Scope.READ,
-    ("GET", "/tasks/{task_id}/versions/{version}"): Scope.READ,
-    ("GET", "/trials/{trial_id}"): Scope.READ,
-    ("GET", "/trials/{trial_id}/files"): Scope.READ,
-    ("GET", "/trials/{trial_id}/files/{path:path}"): Scope.READ,
-    ("GET", "/trials/{trial_id}/logs"): Scope.READ,
-    ("GET", "/trials/{trial_id}/result"): Scope.READ,
-    ("GET", "/experiments/{experiment_id}"): Scope.READ,
-    ("POST", "/api-keys"): Scope.FULL,
-    ("GET", "/api-keys"): Scope.FULL,
-    ("DELETE", "/api-keys/{key_id}"): Scope.FULL,
-    ("GET", "/secrets"): Scope.READ,
-    ("PUT", "/secrets/{name}"): Scope.FULL,
-    ("DELETE", "/secrets/{name}"): Scope.FULL,
-    ("GET", "/admin/concurrency"): Scope.FULL,
-    ("PUT", "/admin/concurrency"): Scope.FULL,
+    ("POST", "/tasks/upload/init"): TASKS,
+    ("POST", "/tasks/upload/complete"): TASKS,
+    ("POST", "/tasks/sweep"): TASKS,
+    ("POST", "/tasks/sweep/batch"): TASKS,
+    ("POST", "/tasks/cancel"): TASKS,
+    ("GET", "/load"): READ,
+    ("GET", "/agents"): READ,
+    ("GET", "/tasks"): READ,
+    ("GET", "/tasks/{task_id}"): READ,
+    ("GET", "/tasks/{task_id}/trials"): READ,
+    ("GET", "/tasks/{task_id}/trials/{index}"): READ,
+    ("GET", "/tasks/{task_id}/versions"): READ,
+    ("GET", "/tasks/{task_id}/versions/{version}"): READ,
+    ("GET", "/trials/{trial_id}"): READ,
+    ("GET", "/trials/{trial_id}/files"): READ,
+    ("GET", "/trials/{trial_id}/files/{path:path}"): READ,
+    ("GET", "/trials/{trial_id}/logs"): READ,
+    ("GET", "/trials/{trial_id}/result"): READ,
+    ("GET", "/experiments/{experiment_id}"): READ,
+    ("POST", "/api-keys"): FULL,
+    ("GET", "/api-keys"): FULL,
+    ("DELETE", "/api-keys/{key_id}"): FULL,
+    ("GET", "/secrets"): READ,
+    ("PUT", "/secrets/{name}"): ADMINS,
+    ("DELETE", "/secrets/{name}"): ADMINS,
+    ("GET", "/admin/concurrency"): FULL,
+    ("PUT", "/admin/concurrency"): ADMINS,
 }
 
 
@@ -49,7 +68,7 @@ class UnlistedRoute(RuntimeError):
 
 
 def access(methods: Iterable[str], path: str) -> Access:
-    """What a key needs for a route, the same for all its methods."""
+    """What a call of a route needs, the same for all its methods."""
     needed = {ACCESS[method, path] for method in methods if (method, path) in ACCESS}
     listed = all((method, path) in ACCESS for method in methods)
     if not listed or len(needed) != 1:

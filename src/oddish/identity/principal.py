@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+ADMIN = "admin"
+MEMBER = "member"
+
 
 class Scope(StrEnum):
     """What a key may do; each scope includes the ones before it."""
@@ -25,4 +28,5 @@ class Principal:
     user_id: str
     user_name: str
     role: str
+    """``ADMIN`` or ``MEMBER``"""
     scope: Scope

@@ -18,10 +18,7 @@ from oddish import ids
 from oddish.db.tables import api_keys, organisations, users
 from oddish.errors import Conflict, Forbidden, NotFound
 from oddish.identity.keys import key_hash, key_prefix
-from oddish.identity.principal import Principal, Scope
-
-ADMIN = "admin"
-MEMBER = "member"
+from oddish.identity.principal import ADMIN, MEMBER, Principal, Scope
 
 
 class OtherRole(Conflict):

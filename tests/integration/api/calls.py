@@ -25,6 +25,8 @@ class Call:
     """Where the path alone does not do."""
     elsewhere: int | None = None
     """The status for a caller of another organisation, where it is neither 200 nor that of something not there."""
+    for_colleague: int = 200
+    """The status for another user of the organisation, as far as the table admits them."""
 
     def status_elsewhere(self, path: str, furnished: Furnished) -> int:
         """What a caller of another organisation is answered: 404 when the call speaks of objects of this one."""
@@ -81,7 +83,9 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("PUT", "/store/{key:path}"): Call(1, url=_upload),
     ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),
     ("POST", "/tasks/upload/complete"): Call(
-        4, body=lambda there: {name: there.names[name] for name in ("task_id", "content_hash")}
+        4,
+        body=lambda there: {name: there.names[name] for name in ("task_id", "content_hash")},
+        for_colleague=400,
     ),
     ("POST", "/tasks/sweep"): Call(20, body=lambda there: _submission(there, "oracle")),
     ("POST", "/tasks/sweep/batch"): Call(

@@ -48,12 +48,20 @@ class Server:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return self.clients.enter_context(httpx2.Client(base_url=self.url, headers=headers, timeout=30))
 
-    def key(self, suffix: str, *, org: str = "default", scope: str = "full", expires: str | None = None) -> str:
-        """A new key of an organisation that is made when it is new."""
+    def key(
+        self,
+        suffix: str,
+        *,
+        org: str = "default",
+        scope: str = "full",
+        role: str = "member",
+        expires: str | None = None,
+    ) -> str:
+        """A new key of a new user of an organisation that is made when it is new."""
         key = "ok_" + suffix.rjust(32, "0")
         self.sql("INSERT INTO organisations (id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING", org, org)
         user = f"user-{suffix}"
-        self.sql("INSERT INTO users (id, org_id, name, role) VALUES (%s, %s, %s, 'member')", user, org, user)
+        self.sql("INSERT INTO users (id, org_id, name, role) VALUES (%s, %s, %s, %s)", user, org, user, role)
         self.sql(
             "INSERT INTO api_keys (id, org_id, user_id, name, key_hash, key_prefix, scope, expires_at) "
             "VALUES (%s, %s, %s, 'test', %s, %s, %s, now() + %s::interval)",

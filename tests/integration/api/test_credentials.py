@@ -88,8 +88,8 @@ def test_any_way_to_a_model_is_good(client: httpx2.Client, task_id: str, given: 
 
 
 def test_a_secret_of_the_organisation_is_enough(server: Server, client: httpx2.Client, task_id: str) -> None:
-    other = server.client(server.key("b1", org="other"))
-    other.put("/secrets/ANTHROPIC_API_KEY", json={"value": KEY})
+    other = server.client(server.key("b1", org="other", role="admin"))
+    assert other.put("/secrets/ANTHROPIC_API_KEY", json={"value": KEY}).status_code == 200
     refusal(sweep(client, task_id, CLAUDE))
     client.put("/secrets/ANTHROPIC_API_KEY", json={"value": KEY})
     assert sweep(client, task_id, CLAUDE).status_code == 200

@@ -75,9 +75,7 @@ def test_a_user_is_made_once_however_many_keys_ask_for_them(server: Server, clie
 
 
 def test_users_belong_to_an_organisation(server: Server, client: httpx2.Client) -> None:
-    server.key("c", org="other")
-    server.sql("UPDATE users SET role = 'admin' WHERE id = 'user-c'")
-    theirs = server.client("ok_" + "c".rjust(32, "0"))
+    theirs = server.client(server.key("c", org="other", role="admin"))
     made(client, user="ada")
     made(theirs, "laptop", "full", user="ada", role="admin")
     assert server.sql("SELECT count(*) FROM users WHERE name = 'ada'") == [(2,)]

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from oddish.api.scopes import ACCESS
-from oddish.identity.principal import Scope
+from oddish.identity.principal import ADMIN, MEMBER, Scope
 
 from .calls import CALLS, OBJECTS, READ_BOUND
 from .furnishing import Furnished
@@ -18,18 +18,24 @@ STRANGER = "stranger"
 
 
 @pytest.fixture
-def callers(server: Server) -> dict[str, httpx2.Client]:
-    """Clients by what their key is; the stranger's is of full scope in another organisation."""
+def callers(server: Server, furnished: Furnished) -> dict[str, httpx2.Client]:
+    """Clients by what their key is: those of a scope are the admin's. Stranger and member have full keys.
+
+    The stranger is an admin elsewhere; the member owns the spare key.
+    """
     keys = {
         "no key": None,
         "unknown": "ok_" + "f" * 32,
         "expired": server.key("e1", expires="-1 second"),
         "revoked": server.key("e2"),
         **{scope.value: server.key(f"a{index}", scope=scope) for index, scope in enumerate(Scope)},
-        STRANGER: server.key("b1", org="other"),
+        MEMBER: server.key("m1"),
+        STRANGER: server.key("b1", org="other", role=ADMIN),
     }
     server.sql("UPDATE api_keys SET revoked_at = now() WHERE id = 'key-e2'")
-    server.sql("UPDATE api_keys SET user_id = 'admin' WHERE org_id = 'default'")
+    server.sql("UPDATE api_keys SET user_id = 'admin' WHERE id LIKE 'key-a_'")
+    owner = "SELECT user_id FROM api_keys WHERE id = %s"
+    server.sql(f"UPDATE api_keys SET user_id = ({owner}) WHERE id = 'key-m1'", furnished.names["key_id"])  # noqa: S608
     return {name: server.client(key) for name, key in keys.items()}
 
 
@@ -45,8 +51,9 @@ def test_every_route_stays_within_its_statements(server: Server, client: httpx2.
         with server.counting_statements() as statements:
             answer = call.make(client, method, path, furnished, server)
         assert answer.status_code == 200, (method, path, answer.text)
-        scope = ACCESS[method, path]
-        print(f"{method:<6} {path:<42} {scope or '-':<6} {len(statements)} of {call.bound}")  # noqa: T201
+        needed = ACCESS[method, path]
+        scope = needed.scope if needed else "-"
+        print(f"{method:<6} {path:<42} {scope:<6} {len(statements)} of {call.bound}")  # noqa: T201
         if len(statements) > call.bound:
             exceeded.append((method, path, statements))
     assert exceeded == []
@@ -62,7 +69,9 @@ def test_every_route_answers_whom_the_table_admits(
         print(f"{method:<6} {path:<42} {' '.join(f'{status:>8}' for status in statuses.values())}")  # noqa: T201
         needed = ACCESS[method, path]
         expected = dict.fromkeys(UNKNOWN, 200 if needed is None else 401)
-        expected |= {scope.value: 200 if needed is None or scope.includes(needed) else 403 for scope in Scope}
+        expected |= {scope.value: 200 if needed is None or scope.includes(needed.scope) else 403 for scope in Scope}
+        expected[MEMBER] = 403 if needed is not None and needed.role == ADMIN else call.for_colleague
+        assert expected[MEMBER] != 403 or "'admin'" in answers[MEMBER].json()["detail"]
         expected[STRANGER] = 200 if needed is None else call.status_elsewhere(path, furnished)
         assert statuses == expected, (method, path)
         if needed is not None and expected[STRANGER] == 200:

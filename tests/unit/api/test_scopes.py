@@ -42,7 +42,23 @@ def test_nothing_that_changes_anything_is_public_or_readable() -> None:
     for (method, path), needed in scopes.ACCESS.items():
         if method != "GET" and not path.startswith("/store/"):
             assert needed is not None
-            assert needed.includes(Scope.TASKS)
+            assert needed.scope.includes(Scope.TASKS)
+
+
+def test_what_others_depend_on_is_for_admins() -> None:
+    needed = {route for route, needs in scopes.ACCESS.items() if needs == scopes.Needs(Scope.FULL, "admin")}
+    assert needed == {("PUT", "/admin/concurrency"), ("PUT", "/secrets/{name}"), ("DELETE", "/secrets/{name}")}
+
+
+def test_the_description_says_what_a_call_needs(app: FastAPI) -> None:
+    paths = app.openapi()["paths"]
+    limit = paths["/admin/concurrency"]["put"]
+    assert {tuple(names) for way in limit["security"] for names in way.values()} == {("full", "admin")}
+    assert limit["description"].endswith("Needs a key of scope `full` whose user has the role `admin`.")
+    listing = paths["/tasks"]["get"]
+    assert {tuple(names) for way in listing["security"] for names in way.values()} == {("read",)}
+    assert listing["description"].endswith("Needs a key of scope `read`.")
+    assert "security" not in paths["/health"]["get"]
 
 
 def test_the_description_of_the_interface_lists_the_documented_routes(app: FastAPI) -> None:
@@ -52,7 +68,7 @@ def test_the_description_of_the_interface_lists_the_documented_routes(app: FastA
 
 
 def test_a_post_that_cannot_be_repeated_stops_the_server(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(scopes.ACCESS, ("POST", "/forgetful"), Scope.TASKS)
+    monkeypatch.setitem(scopes.ACCESS, ("POST", "/forgetful"), scopes.TASKS)
     forgetful = routing.router()
     forgetful.post("/forgetful")(lambda: None)
     with pytest.raises(routing.UnrepeatableRoute, match="/forgetful"):
