@@ -86,6 +86,8 @@ NOT_RETRYABLE = frozenset(
 
 IMAGE_BUILD_FAILED = "SandboxBuildFailedError"
 ATTEMPT_DEADLINE = "AttemptDeadlineError"
+DISK_LIMIT = "DiskLimitExceeded"
+"""The local sandbox was ended because it held more than the task may have on disk."""
 RESULT_UNREADABLE = "ResultUnreadable"
 """No exception of a trial: its record is missing or damaged although it ran to its end."""
 RATE_LIMITED = frozenset({"ApiRateLimitError", "RateLimitError", "ApiOverloadedError", "ApiUsageLimitError"})
@@ -128,7 +130,7 @@ def retry_class(exception: RecordedException) -> Retry:
     """How an attempt that ended in this exception may be repeated."""
     if exception.type in RATE_LIMITED:
         return "rate_limit"
-    permanent = NOT_RETRYABLE | VALID_REWARD | {ATTEMPT_DEADLINE}
+    permanent = NOT_RETRYABLE | VALID_REWARD | {ATTEMPT_DEADLINE, DISK_LIMIT}
     if exception.type in permanent or is_image_build_failure(exception) or is_misconfigured(exception):
         return "never"
     return "backoff"
@@ -142,6 +144,8 @@ def reason_for(exception: RecordedException) -> str:
         return "misconfigured"
     if exception.type == ATTEMPT_DEADLINE:
         return "deadline"
+    if exception.type == DISK_LIMIT:
+        return "disk_limit"
     if exception.type == RESULT_UNREADABLE:
         return "result_unreadable"
     if exception.type in RATE_LIMITED:

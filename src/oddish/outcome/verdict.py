@@ -25,6 +25,7 @@ REASONS: Mapping[str, str] = {
     "cancelled": "a user's cancel ended it",
     "crashed": "the process of the attempt ended early",
     "deadline": "the deployment's limit on an attempt's whole time stopped it",
+    "disk_limit": "the local sandbox held more on disk than the task's `storage_mb` and was ended",
     "empty_report": "the verifier's test report accounts for no test",
     "image_build_failed": "the environment could not be built",
     "lost": "the worker that ran it is gone",

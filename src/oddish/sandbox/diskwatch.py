@@ -11,35 +11,50 @@ import time
 
 from oddish.removal import used_bytes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from oddish.sandbox.wire import Report
+
 INTERVAL_MILLISECONDS = 200
-RESERVE_BYTES = 1024**3
+_RESERVE_BYTES = 1024**3
 _RESERVE_SHARE = 0.05
 _FAIR_SHARE = 0.25
-"""Of the reserve: a sandbox that holds less is not ended because others filled the disk."""
 _REST_PER_WALK = 10
 _MEBIBYTE = 1024**2
 _OVERHEAD_BYTES = 16 * _MEBIBYTE
 """What directories and half-filled blocks may take beside the limit: one file as large as the limit is no breach."""
 
 
+class Reserve:
+    """Bytes of a filesystem that sandboxes leave to others, and what one may hold even when less is left."""
+
+    def __init__(self, total: int, fair: int) -> None:
+        self.total = total
+        self.fair = fair
+
+    @classmethod
+    def of(cls, directory: str) -> "Reserve":
+        status = os.statvfs(directory)
+        total = min(_RESERVE_BYTES, int(status.f_blocks * status.f_frsize * _RESERVE_SHARE))
+        return cls(total, int(total * _FAIR_SHARE))
+
+
 class DiskWatch:
     """``limit`` in bytes, None for no limit but the machine's reserve. ``init`` is the process id of the sandbox's."""
 
-    def __init__(self, directory: str, limit: int | None, init: int, *, reserve: int = RESERVE_BYTES) -> None:
+    def __init__(self, directory: str, limit: int | None, init: int, reserve: "Reserve | None" = None) -> None:
         self._directory = directory
         self._limit = limit
         self._init = init
-        status = os.statvfs(directory)
-        self._reserve = min(reserve, int(status.f_blocks * status.f_frsize * _RESERVE_SHARE))
+        self._reserve = reserve or Reserve.of(directory)
         self._used = 0
         self._free = self._free_bytes()
         self._next_walk = 0.0
 
-    def verdict(self) -> str | None:
+    def verdict(self) -> "Report | None":
         """Why the sandbox has to end, or None."""
         free = self._free_bytes()
-        scarce = free < self._reserve
-        allowed = int(self._reserve * _FAIR_SHARE) if scarce else None
+        allowed = self._reserve.fair if free < self._reserve.total else None
         if self._limit is not None:
             most = self._limit + _OVERHEAD_BYTES
             allowed = most if allowed is None else min(most, allowed)
@@ -53,8 +68,8 @@ class DiskWatch:
             return None
         held = f"the sandbox holds {self._used // _MEBIBYTE} MB on disk"
         if self._limit is not None and self._used > self._limit:
-            return f"{held}, more than its {self._limit // _MEBIBYTE} MB (storage_mb)"
-        return f"{held}, and this machine has only {free // _MEBIBYTE} MB left"
+            return {"disk_limit": f"{held}, more than its {self._limit // _MEBIBYTE} MB (storage_mb)"}
+        return {"disk_scarce": f"{held}, and this machine has only {free // _MEBIBYTE} MB left"}
 
     def _free_bytes(self) -> int:
         status = os.statvfs(self._directory)

@@ -177,8 +177,8 @@ class _Supervisor:
         poll.register(self.init, select.POLLIN)
         poll.register(gate, select.POLLIN)
         while not poll.poll(INTERVAL_MILLISECONDS):
-            if self.disk and (reason := self.disk.verdict()):
-                self.say({"disk": reason})
+            if self.disk and (report := self.disk.verdict()):
+                self.say(report)
                 return
 
     def end(self) -> None:

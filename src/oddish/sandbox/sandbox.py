@@ -66,7 +66,11 @@ class CommandFailed(RuntimeError):
 
 
 class DiskLimitExceeded(CommandFailed):
-    """The sandbox was ended because of what it held on disk."""
+    """The sandbox was ended because it held more on disk than it may."""
+
+
+class DiskScarce(CommandFailed):
+    """The sandbox was ended because the machine's disk was almost full and it held much of it."""
 
 
 class Running:
@@ -107,7 +111,7 @@ class Sandbox:
         self._inbox = bytearray()
         self._count = 0
         self._ended = False
-        self._last_words = ""
+        self._last_words: Report = {}
 
     @classmethod
     async def start(cls, spec: Spec) -> Self:
@@ -274,20 +278,22 @@ class Sandbox:
         self._started.clear()
         self._running.clear()
 
-    def _read_last_words(self) -> str:
+    def _read_last_words(self) -> "Report":
         """Why the keeper ended the sandbox, where it was the keeper; it says so before."""
         try:
             data = self._life.recv(_CHUNK)
         except OSError:
-            return ""
+            return {}
         if len(data) <= keeper.HEADER.size:
-            return ""
+            return {}
         report: Report = marshal.loads(data[keeper.HEADER.size :])  # noqa: S302 - written by our own keeper
-        return report.get("disk", "")
+        return report
 
     def _failure(self) -> CommandFailed:
-        if self._last_words:
-            return DiskLimitExceeded(f"The sandbox was ended: {self._last_words}.")
+        if found := self._last_words.get("disk_limit"):
+            return DiskLimitExceeded(f"The sandbox was ended: {found}.")
+        if found := self._last_words.get("disk_scarce"):
+            return DiskScarce(f"The sandbox was ended: {found}.")
         return CommandFailed("The sandbox has ended.")
 
     async def spawn(self, command: Command, stdin: int, stdout: int, stderr: int) -> Running:

@@ -36,8 +36,10 @@ class Report(TypedDict, total=False):
     scoped: bool
     """Whether the host's abstract Unix sockets are out of reach."""
     error: str
-    disk: str
-    """What it takes of the disk, and why that is too much."""
+    disk_limit: str
+    """What it holds on disk, where that is more than it may."""
+    disk_scarce: str
+    """The same where the machine's disk is almost full."""
 
 
 class Request(TypedDict, total=False):

@@ -146,6 +146,8 @@ CASES = (
     unscored("bad agent name", "ValueError", "never", "misconfigured", phase="creation"),
     unscored("registry unreachable", "ConnectError", "backoff", phase="creation"),
     unscored("total deadline", "AttemptDeadlineError", "never", "deadline"),
+    unscored("more on disk than the task may have", "DiskLimitExceeded", "never", "disk_limit"),
+    unscored("disk of the machine full", "DiskScarce", "backoff", "DiskScarce"),
     unscored("record damaged", "ResultUnreadable", "backoff", "result_unreadable"),
     Case(
         "verification disabled",
