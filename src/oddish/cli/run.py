@@ -9,6 +9,7 @@ import click
 
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.documents import results, submission
+from oddish.cli.flaws import Flaws
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.harbor_block import EngineChoices
 from oddish.cli.options import api_option, json_option
@@ -182,7 +183,9 @@ def run(
         agent_config["kwargs"] = split_values(agent_kwarg, "--ak")
     if agent_config:
         config["agent_config"] = agent_config
-    tasks = select_tasks(directory, include=include, exclude=exclude, limit=n_tasks)
+    flaws = Flaws(agent)
+    tasks = select_tasks(directory, include=include, exclude=exclude, limit=n_tasks, look=flaws.look)
+    flaws.tell(directory)
     plan = Plan(
         experiment or experiment_name(),
         config,

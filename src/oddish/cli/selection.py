@@ -1,6 +1,6 @@
 """Which task directories a command is about."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -8,16 +8,25 @@ import click
 
 from oddish.cli.text import joined, plural
 from oddish.errors import InvalidInput, InvalidTask, OddishError
-from oddish.tasks.definition import load_task
+from oddish.tasks.definition import TaskDefinition, load_task
 from oddish.tasks.discovery import discover
-from oddish.tasks.package import publish_set
+from oddish.tasks.package import PublishedFile, publish_set
 from oddish.tasks.timeouts import check_timeouts
+
+type Look = Callable[[TaskDefinition, Sequence[PublishedFile]], None]
 
 
 def select_tasks(
-    path: Path, *, include: Sequence[str] = (), exclude: Sequence[str] = (), limit: int | None = None
+    path: Path,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    limit: int | None = None,
+    look: Look = lambda task, published: None,
 ) -> list[Path]:
     """The tasks under ``path`` that pass the filters, each checked completely before anything is sent.
+
+    ``look`` is given each that is sound enough to be sent, and the files that are.
 
     Raises ``click.UsageError`` when there are none.
     """
@@ -34,7 +43,7 @@ def select_tasks(
             f"None of the {len(found)} tasks in {path} passes {filters}. The tasks are {joined(map(_name, found))}."
         )
     chosen = chosen[:limit]
-    _check(chosen)
+    _check(chosen, look)
     return chosen
 
 
@@ -47,14 +56,14 @@ def _filtered(tasks: Sequence[Path], include: Sequence[str], exclude: Sequence[s
     ]
 
 
-def _check(tasks: Sequence[Path]) -> None:
+def _check(tasks: Sequence[Path], look: Look) -> None:
     refusals: list[tuple[str, OddishError]] = []
     directories: dict[str, Path] = {}
     for task in tasks:
         try:
             definition = load_task(task)
             check_timeouts(definition.timeouts)
-            publish_set(task)
+            look(definition, publish_set(task))
         except OddishError as error:
             refusals.append((_name(task), error))
             continue

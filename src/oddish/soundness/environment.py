@@ -37,15 +37,23 @@ def beyond_local(task: TaskDefinition, flaws: Sequence[Flaw]) -> list[str]:
     ]
 
 
+def missing_environment(task: TaskDefinition) -> Check | None:
+    """That nothing says what the task runs in, if so: no trial of it can start."""
+    wanted = task.environment
+    if wanted.docker_image or wanted.has_dockerfile or wanted.has_compose:
+        return None
+    return failed(
+        ENVIRONMENT,
+        "environment/ has neither a Dockerfile nor a docker-compose.yaml, and task.toml names no image.",
+        "Add environment/Dockerfile, or set docker_image under [environment].",
+    )
+
+
 def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str | None) -> Iterator[Check]:
     """``chosen`` is the environment that the trials are to run in, None where the server decides."""
     wanted = task.environment
-    if not (wanted.docker_image or wanted.has_dockerfile or wanted.has_compose):
-        yield failed(
-            ENVIRONMENT,
-            "environment/ has neither a Dockerfile nor a docker-compose.yaml, and task.toml names no image.",
-            "Add environment/Dockerfile, or set docker_image under [environment].",
-        )
+    if (missing := missing_environment(task)) is not None:
+        yield missing
         return
     broken = [flaw for flaw in flaws if not flaw.local_only]
     for flaw in broken:

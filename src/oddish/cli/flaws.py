@@ -1,0 +1,47 @@
+"""What ``run`` says of the files of tasks before it sends them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oddish.cli.output import notice
+from oddish.cli.text import command, joined, plural
+from oddish.errors import InvalidTask
+from oddish.soundness.glance import glance
+from oddish.soundness.verdict import Check
+from oddish.tasks.definition import TaskDefinition
+from oddish.tasks.package import PublishedFile
+
+SHOWN = 10
+NAMED = 3
+
+
+@dataclass
+class Flaws:
+    """What is wrong with tasks that ``agent`` is to attempt, each flaw with the tasks that have it."""
+
+    agent: str
+    _found: dict[Check, list[str]] = field(default_factory=dict)
+
+    def look(self, task: TaskDefinition, published: Sequence[PublishedFile]) -> None:
+        for check in glance(task, published, self.agent):
+            self._found.setdefault(check, []).append(task.name)
+
+    def tell(self, directory: Path) -> None:
+        """A line for each, of tasks below ``directory``. Raises ``InvalidTask`` for what cannot start."""
+        for check, names in self._found.items():
+            if check.level == "failed":
+                raise InvalidTask(f"{_subject(names)}: {check.found}", fix=check.fix)
+        lines = [
+            f"Warning: {_subject(names)}: {check.found} {check.fix or ''}".rstrip()
+            for check, names in self._found.items()
+        ]
+        for line in lines[:SHOWN]:
+            notice(line)
+        if len(lines) > SHOWN:
+            more = command("check", "--skip-trials", str(directory))
+            notice(f"and {plural(len(lines) - SHOWN, 'warning')} more; all of them: {more}")
+
+
+def _subject(names: Sequence[str]) -> str:
+    return f"Task {names[0]}" if len(names) == 1 else f"{len(names)} tasks ({joined(names, NAMED)})"
