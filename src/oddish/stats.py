@@ -15,8 +15,16 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 MAX_CONFIDENCE = 0.9999
 RESAMPLES = 10_000
+LARGEST = 10_000_000
+"""Most attempts at a task and degrees of freedom that are computed with."""
 _NEWTON_STEPS = 200
 _NEWTON_PRECISION = 1e-14
+_FEW_FACTORS = 1_000
+"""Up to here chances of draws are quotients of whole numbers."""
+_NO_CHANCE = math.log(5e-324) - 1
+"""Logarithms below are of numbers that no float is near, except 0."""
+_SMALL_FREEDOM = 1_000
+"""Up to here Student's distribution is summed up; from here its expansion errs by less than a float can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """How the attempts at one task went. Raises ``ValueError`` unless 0 <= passed <= valid."""
+    """How the attempts at one task went. Raises ``ValueError`` unless 0 <= passed <= valid <= ``LARGEST``."""
 
     valid: int
     """``n``"""
@@ -39,6 +47,8 @@ class Attempts:
     def __post_init__(self) -> None:
         if not 0 <= self.passed <= self.valid:
             raise ValueError(f"passed={self.passed} is not between 0 and valid={self.valid}")
+        if self.valid > LARGEST:
+            raise ValueError(f"valid={self.valid} is above {LARGEST}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +91,8 @@ def pass_at_k(attempts: Attempts, k: int) -> float | None:
     """
     if not _can_draw(attempts, k):
         return None
-    ways = math.comb(attempts.valid, k)
-    return (ways - math.comb(attempts.valid - attempts.passed, k)) / ways
+    chance = _chance_of_all(k, attempts.valid - attempts.passed, attempts.valid)
+    return -math.expm1(chance) if isinstance(chance, float) else float(1 - chance)
 
 
 def pass_hat_k(attempts: Attempts, k: int) -> float | None:
@@ -92,7 +102,8 @@ def pass_hat_k(attempts: Attempts, k: int) -> float | None:
     """
     if not _can_draw(attempts, k):
         return None
-    return math.comb(attempts.passed, k) / math.comb(attempts.valid, k)
+    chance = _chance_of_all(k, attempts.passed, attempts.valid)
+    return math.exp(chance) if isinstance(chance, float) else float(chance)
 
 
 def mean_pass_at_k(tasks: Iterable[Attempts], k: int, *, confidence: float = CONFIDENCE) -> Estimate:
@@ -198,11 +209,16 @@ def student_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
     """The t with P(|T| <= t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
 
     Newton's method from the normal quantile, which lies below: the probability is concave, so it only ever rises.
-    Raises ``ValueError`` for freedom < 1 or a wrong confidence.
+    For many degrees of freedom the expansion around the normal quantile. Raises ``ValueError`` unless
+    1 <= freedom <= ``LARGEST`` or for a wrong confidence.
     """
     if freedom < 1:
         raise ValueError(f"freedom={freedom} is below 1")
+    if freedom > LARGEST:
+        raise ValueError(f"freedom={freedom} is above {LARGEST}")
     t = _normal_quantile(confidence)
+    if freedom > _SMALL_FREEDOM:
+        return _expanded_quantile(t, freedom)
     scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
     for _ in range(_NEWTON_STEPS):
         density = math.exp(scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
@@ -211,6 +227,23 @@ def student_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
         if abs(step) <= _NEWTON_PRECISION * t:
             break
     return t
+
+
+def _expanded_quantile(z: float, freedom: int) -> float:
+    """Student's quantile from the normal one, up to the fourth power of 1 / freedom (Abramowitz and Stegun 26.7.5)."""
+    terms = (
+        (1 / 4, (1, 1)),
+        (1 / 96, (5, 16, 3)),
+        (1 / 384, (3, 19, 17, -15)),
+        (1 / 92_160, (79, 776, 1_482, -1_920, -945)),
+    )
+    total = z
+    for power, (share, coefficients) in enumerate(terms, 1):
+        polynomial = 0.0
+        for coefficient in coefficients:
+            polynomial = polynomial * z * z + coefficient
+        total += share * polynomial * z / float(freedom) ** power
+    return total
 
 
 def _student_probability(t: float, freedom: int) -> float:
@@ -238,6 +271,30 @@ def _percentile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def _chance_of_all(drawn: int, marked: int, total: int) -> Fraction | float:
+    """The chance that all of ``drawn`` out of ``total`` are ``marked``: C(marked, drawn) / C(total, drawn).
+
+    A fraction, or the logarithm of the chance where whole numbers would take long. What is drawn and what is not marked
+    can change places, so the smaller of them counts the factors. Each is at most 1 - larger / total, so the product is
+    no more than 0 after some 27 * sqrt(total) of them.
+    """
+    few, many = sorted((drawn, total - marked))
+    if drawn > marked:
+        return Fraction(0)
+    if few <= _FEW_FACTORS:
+        return Fraction(math.comb(total - many, few), math.comb(total, few))
+    logarithms: list[float] = []
+    so_far = 0.0
+    for left in range(total, total - few, -1):
+        chance = (left - many) / left
+        logarithm = math.log(chance) if chance < 0.5 else math.log1p(-many / left)
+        logarithms.append(logarithm)
+        so_far += logarithm
+        if so_far < _NO_CHANCE:
+            break
+    return math.fsum(logarithms)
 
 
 def _can_draw(attempts: Attempts, k: int) -> bool:

@@ -2,12 +2,16 @@
 
 import itertools
 import math
+import time
+from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oddish.stats import (
+    LARGEST,
     Attempts,
     Estimate,
     Interval,
@@ -69,6 +73,43 @@ def test_too_few_attempts_say_nothing(of: Attempts, more: int) -> None:
 def test_thousands_of_attempts_stay_exact() -> None:
     assert pass_at_k(Attempts(10_000, 1), 5_000) == 0.5
     assert pass_hat_k(Attempts(10_000, 9_999), 5_000) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("valid", "passed", "k"),
+    [(20_000, 3_000, 1_500), (20_000, 17_000, 2_900), (9_000, 1_100, 7_000), (5_000, 2_500, 2_400), (4_000, 3_999, 1)],
+)
+def test_draws_of_thousands_are_as_exact_as_whole_numbers(valid: int, passed: int, k: int) -> None:
+    failed, ways = math.comb(valid - passed, k), math.comb(valid, k)
+    of = Attempts(valid, passed)
+    assert pass_at_k(of, k) == pytest.approx(float(1 - Fraction(failed, ways)), rel=1e-12)
+    assert pass_hat_k(of, k) == pytest.approx(float(Fraction(math.comb(passed, k), ways)), rel=1e-12)
+
+
+MILLIONS = [(10**6, 1_200, 2_000), (10**6, 500_000, 500_000), (10**6, 973_000, 27_000), (LARGEST, LARGEST - 9, 10**6)]
+
+
+@pytest.mark.parametrize(("valid", "passed", "k"), MILLIONS)
+def test_a_million_attempts_take_no_time(valid: int, passed: int, k: int) -> None:
+    of, failed = Attempts(valid, passed), Attempts(valid, valid - passed)
+    started = time.process_time()
+    assert pass_hat_k(failed, k) == pytest.approx(1 - pass_at_k(of, k), abs=1e-12)
+    assert time.process_time() - started < 0.5
+
+
+def test_more_than_can_be_meant_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"valid={LARGEST + 1} is above {LARGEST}"):
+        Attempts(LARGEST + 1, 0)
+    with pytest.raises(ValueError, match=f"freedom={LARGEST + 1} is above {LARGEST}"):
+        student_quantile(LARGEST + 1)
+
+
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 0.9999])
+def test_quantiles_fall_with_every_degree_of_freedom_to_that_of_the_normal(confidence: float) -> None:
+    freedoms = [*range(990, 1_010), 10_000, LARGEST]
+    quantiles = [student_quantile(freedom, confidence) for freedom in freedoms]
+    assert quantiles == sorted(quantiles, reverse=True)
+    assert quantiles[-1] == pytest.approx(NormalDist().inv_cdf((1 + confidence) / 2), rel=1e-6)
 
 
 @pytest.mark.parametrize(("valid", "passed"), [(1, 2), (1, -1), (-1, -1), (-1, 0)])

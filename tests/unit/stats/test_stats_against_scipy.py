@@ -138,7 +138,7 @@ def test_paired_differences() -> None:
 
 def test_student_quantiles() -> None:
     found = Comparison("student_quantile")
-    freedoms = [*range(1, 160), 199, 1_000, 50_001]
+    freedoms = [*range(1, 160), 199, 999, 1_000, 1_001, 50_001, 10_000_000]
     for confidence in (0.01, 0.5, 0.9, 0.95, 0.99, 0.9999):
         expected = scipy_stats.t.ppf((1 + confidence) / 2, freedoms)
         found.check([student_quantile(freedom, confidence) for freedom in freedoms], expected)
