@@ -53,6 +53,10 @@ def inherited(name: str) -> bool:
     return name in INHERITED or (name.endswith("_proxy") and name.upper() in INHERITED)
 
 
+def is_variable_name(name: str) -> bool:
+    return _VARIABLE.fullmatch(name) is not None
+
+
 def can_be_handed_over(name: str) -> bool:
     """Whether an attempt can be given the variable: a valid name that steers nothing on the worker."""
-    return _VARIABLE.fullmatch(name) is not None and RESERVED.fullmatch(name) is None
+    return is_variable_name(name) and RESERVED.fullmatch(name) is None

@@ -12,7 +12,7 @@ from oddish.errors import InvalidInput
 from oddish.queue.keys import BASELINE_AGENTS
 from oddish.secrecy import is_secret_name
 from oddish.tasks.variables import references
-from oddish.variables import can_be_handed_over, inherited
+from oddish.variables import can_be_handed_over, inherited, is_variable_name
 
 OTHER_ACCESS = ("api_base", "api_key", "auth", "config", "credential", "token", "url")
 """Words in arguments of agents that may stand for an access of its own, which nobody here can judge."""
@@ -113,6 +113,11 @@ def names_of(
 def refuse_unusable(credentials: Iterable[str]) -> None:
     """Raise ``InvalidInput`` for a name that no attempt can be given."""
     for name in credentials:
+        if not is_variable_name(name):
+            raise InvalidInput(
+                f"{name!r} is not the name of a variable.",
+                fix="Name it with letters, digits and underscores of ASCII, and no digit first.",
+            )
         if not can_be_handed_over(name):
             raise InvalidInput(
                 f"The variable {name} cannot be handed to a trial: it steers programs on the worker.",

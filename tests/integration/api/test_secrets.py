@@ -51,10 +51,21 @@ def test_a_refused_value_is_not_shown(client: httpx2.Client, body: dict[str, Any
     assert VALUE not in refused.text
 
 
-@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "ODDISH_SECRET_KEY", "1st", "a-b"])
-def test_names_that_no_trial_can_be_given_are_refused(client: httpx2.Client, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("PATH", "steers programs"),
+        ("LD_PRELOAD", "steers programs"),
+        ("ODDISH_SECRET_KEY", "steers programs"),
+        ("1st", "not the name of a variable"),
+        ("a-b", "not the name of a variable"),
+    ],
+)
+def test_names_that_no_trial_can_be_given_are_refused(client: httpx2.Client, name: str, reason: str) -> None:
     refused = keep(client, name)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    assert name in refused.json()["detail"]
+    assert reason in refused.json()["detail"]
 
 
 def test_secrets_are_kept_by_admins_of_the_organisation(server: Server, client: httpx2.Client) -> None:

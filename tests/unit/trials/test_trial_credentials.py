@@ -127,8 +127,16 @@ def test_without_a_word_of_the_engine_nothing_is_required() -> None:
     assert trial.hand_over([SUBMITTED]) == {}
 
 
-@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "ODDISH_SECRET_KEY", "PYTHONPATH", "not a name"])
+@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "ODDISH_SECRET_KEY", "PYTHONPATH"])
 def test_variables_that_steer_the_worker_are_refused(name: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot be handed to a trial"):
+    with pytest.raises(InvalidInput, match=f"{name} cannot be handed to a trial: it steers programs"):
         refuse_unusable([name])
     refuse_unusable(SUBMITTED)
+
+
+@pytest.mark.parametrize("name", ["not a name", "1st", "a-b", "", "NAME\n", "ÄRGER"])
+def test_what_names_no_variable_is_refused_for_that(name: str) -> None:
+    with pytest.raises(InvalidInput, match="is not the name of a variable") as refused:
+        refuse_unusable([name])
+    assert "steers" not in str(refused.value)
+    assert repr(name) in str(refused.value)
