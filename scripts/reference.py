@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 import oddish
+from oddish import own_variables
 from oddish.api.app import create_app
 from oddish.api.description import template
 from oddish.api.routing import GuardedRoute
@@ -22,11 +23,13 @@ from oddish.api.scopes import access
 from oddish.cli import cli
 from oddish.environments import EC2, Facts, read_environments
 from oddish.errors import OddishError
+from oddish.own_variables import CLIENT, STACK, TESTS
 from oddish.settings import Settings
 from oddish.trials.environments import is_open
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "oddish"
+LIST = Path(own_variables.__file__)
 REFERENCE = ROOT / "docs" / "reference"
 COMMAND = "scripts/reference"
 NOTICE = f"<!-- Written by {COMMAND} from the code. -->"
@@ -36,23 +39,6 @@ HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 LAYOUT: dict[str, Any] = {"terminal_width": WIDTH, "max_content_width": WIDTH}
 MIB = 1024 * 1024
 
-CLIENT = {
-    "ODDISH_API_URL": "Address of the server that commands talk to. Without it they use the stack of this machine.",
-    "ODDISH_API_KEY": "Key for the server that commands use. The local stack has one of its own, for when none is set.",
-    "ODDISH_PREVIEW_PR": "Number of a pull request whose preview deployment commands talk to.",
-    "ODDISH_PREVIEW_URL_TEMPLATE": "Address of preview deployments, with `{n}` in place of the number.",
-    "ODDISH_HARBOR": "Another Harbor for the trials of `oddish run`, as `--harbor` names it.",
-    "ODDISH_DOCKERHUB_USERNAME": "Account at Docker Hub for the images of trials, together with the next one.",
-    "ODDISH_DOCKERHUB_TOKEN": "Access token of that account. `oddish run` sends both, to be kept encrypted.",
-}
-STACK = {
-    "ODDISH_IDLE_MINUTES": "Minutes without use after which the stack of this machine stops; 0: never. Default: 15.",
-    "ODDISH_POSTGRES_BIN": "Directories with PostgreSQL's programs, to use instead of the bundled ones.",
-}
-TESTS = {
-    "ODDISH_REQUIRE": "Rings of tests, separated by commas, whose absence is a failure.",
-    "ODDISH_TEST_DATABASE_URL": "A PostgreSQL server for the tests, whose user can create databases.",
-}
 ELSEWHERE = ("engine", "sandbox", "worker", "doctor")
 """Packages whose errors end up in logs and trials, not in answers."""
 LOCAL = ("cli", "client", "stack")
@@ -177,9 +163,9 @@ def settings_page() -> str:
     described = {f"{PREFIX}{name.upper()}": _setting(name, schema) for name, schema in properties.items()}
     used, known = variables_in(SOURCE), {*described, *CLIENT, *STACK, *TESTS}
     if missing := sorted(used - known):
-        raise Undescribed(f"{', '.join(missing)}: read in src and described neither in Settings nor in {__file__}")
+        raise Undescribed(f"{', '.join(missing)}: read in src and described neither in Settings nor in {LIST}")
     if gone := sorted({*CLIENT, *STACK} - used):
-        raise Undescribed(f"{', '.join(gone)}: described in {__file__} and not read anywhere")
+        raise Undescribed(f"{', '.join(gone)}: described in {LIST} and not read anywhere")
     return SETTINGS.format(
         notice=NOTICE,
         settings=_table(
@@ -242,9 +228,11 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def variables_in(directory: Path) -> set[str]:
-    """The names of variables that are string constants of their own somewhere below ``directory``."""
+    """The names of variables that are string constants of their own below ``directory``, but not in ``LIST``."""
     found: set[str] = set()
     for path in directory.rglob("*.py"):
+        if path == LIST:
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value} if re.fullmatch(rf"{PREFIX}[A-Z0-9_]*[A-Z0-9]", node.value) else set()

@@ -8,22 +8,12 @@ from pydantic import ValidationError
 
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.words import listed
+from oddish.own_variables import CLIENT, STACK, TESTS
 from oddish.settings import Settings
 
 SETTINGS, PROXIES = "Settings", "Proxies"
 PREFIX = "ODDISH_"
-OTHERS = frozenset(
-    {
-        "ODDISH_API_KEY",
-        "ODDISH_API_URL",
-        "ODDISH_IDLE_MINUTES",
-        "ODDISH_POSTGRES_BIN",
-        "ODDISH_PREVIEW_PR",
-        "ODDISH_PREVIEW_URL_TEMPLATE",
-        "ODDISH_REQUIRE",
-    }
-)
-"""Variables that are read, and are no settings of the server or the worker."""
+OTHERS = frozenset({*CLIENT, *STACK, *TESTS})
 _FOR_TESTS = "ODDISH_TEST_"
 _PROXY_NAMES = ("http_proxy", "https_proxy", "all_proxy")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "*"})
