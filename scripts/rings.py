@@ -13,6 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
+PARALLEL = frozenset({"unit", "integration"})
+"""Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
+ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
+"""Options that are about one process, or say how many there are."""
 NOTHING_COLLECTED = 5
 
 
@@ -86,6 +90,7 @@ def run(name: str, paths: Sequence[str], options: Sequence[str]) -> Ring:
             f"--junitxml={record}",
             "-o",
             "junit_family=xunit1",
+            *processes(name, options),
             *paths,
             *options,
         ]
@@ -94,6 +99,14 @@ def run(name: str, paths: Sequence[str], options: Sequence[str]) -> Ring:
             count(ring, record)
     ring.broken = status not in (0, 1, NOTHING_COLLECTED) or (status == 1 and ring.failed == 0)
     return ring
+
+
+def processes(name: str, options: Sequence[str]) -> list[str]:
+    """Options of pytest that run the files of a ring side by side."""
+    cores = os.cpu_count() or 1
+    if name not in PARALLEL or cores == 1 or any(option.startswith(ONE_PROCESS) for option in options):
+        return []
+    return ["-n", str(min(cores, 8)), "--dist", "loadfile"]
 
 
 def count(ring: Ring, record: Path) -> None:
