@@ -183,3 +183,19 @@ async def test_a_secret_of_one_letter_does_not_spoil_the_result(deployment: Depl
     async with RunningWorker(deployment.settings):
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["reward"], trial["attempts"]) == ("success", 1.0, 1)
+
+
+async def test_a_failure_is_told_without_places_of_the_worker(
+    deployment: Deployment, make_task: Callable[..., Path], oddish_home: Path
+) -> None:
+    trial_id = await deployment.submit(await deployment.task(make_task("forgetful", solve="true", test="true")))
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert trial["status"] == "failed"
+    assert trial["error_message"] == (
+        "RewardFileNotFoundError: The tests wrote no reward: "
+        "neither /logs/verifier/reward.txt nor /logs/verifier/reward.json is there"
+    )
+    attempts = await deployment.attempts(trial_id)
+    assert len(attempts) == trial["attempts"]
+    assert not any(str(oddish_home) in repr((entry["failure"], entry["facts"]["judged"])) for entry in attempts)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
+from oddish.engine.messages import readable, without_places
 from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
@@ -37,12 +38,14 @@ from oddish.worker.engines import Engines
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
 from oddish.worker.storable import storable
-from oddish.worker.taskcache import TaskCache
+from oddish.worker.taskcache import TaskCache, writable
 from oddish.worker.workspace import Workspace
 
 log = structlog.get_logger()
 
 MESSAGE_LIMIT = 8192
+OWN_TASK = "task"
+"""Beside the directory of the trial, whose name is that of the attempt."""
 CANCEL_GRACE_SECONDS = 15.0
 """What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
 
@@ -131,9 +134,12 @@ class Execution:
                 ),
             )
             spec = replace(spec, credentials={**provider_login(settings, spec.environment), **spec.credentials})
-            async with self._services.tasks.directory(
-                content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
-            ) as task_dir:
+            async with (
+                self._services.tasks.directory(
+                    content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
+                ) as shared,
+                writable(shared, directory / OWN_TASK, further_services=_has_services(spec)) as task_dir,
+            ):
                 done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
         except AttemptCrashed as error:
             log.warning("attempt crashed", error=str(error))
@@ -236,7 +242,9 @@ class Execution:
         )
         judged = attempt_facts(facts, ended.done, ended.ending, evidence.reported_tests)
         outcome = judge(judged)
-        report = _report(facts, evidence, judged, redactor, manifest, self._prefix)
+        own = (ended.trial_dir, ended.trial_dir.parent) if ended.trial_dir else ()
+        tidy = _Tidy(redactor, (*own, services.workspace.tasks))
+        report = _report(facts, evidence, judged, tidy, manifest, self._prefix)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
@@ -266,28 +274,48 @@ class Execution:
         return await outlast(lambda: upload_tree(self._services.store, trial_dir, self._prefix, limits))
 
 
+@dataclass(frozen=True)
+class _Tidy:
+    """Takes secrets, and the places of this machine, out of messages."""
+
+    redactor: Redactor
+    places: Sequence[Path]
+
+    def text(self, text: str) -> str:
+        return self.redactor.text(text)
+
+    def message(self, message: str) -> str:
+        return without_places(self.text(message), self.places)[:MESSAGE_LIMIT]
+
+
+def _has_services(spec: TrialSpec) -> bool:
+    environment = spec.harbor.get("environment")
+    return isinstance(environment, dict) and bool(environment.get("extra_docker_compose"))
+
+
 def _report(
     facts: TrialFacts | None,
     evidence: TrialEvidence,
     judged: AttemptFacts,
-    redactor: Redactor,
+    tidy: _Tidy,
     manifest: Manifest | None,
     prefix: str,
 ) -> Report:
     deciding = judged.exceptions[0] if judged.exceptions else None
     failure = None
     if deciding is not None:
-        failure = storable(asdict(deciding) | {"message": redactor.text(deciding.message)[:MESSAGE_LIMIT]})
+        message = readable(deciding.type, tidy.message(deciding.message))[:MESSAGE_LIMIT]
+        failure = storable(asdict(deciding) | {"message": message})
     usage = facts.usage if facts else Usage()
     timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
     trajectory = {"trajectory": asdict(evidence.trajectory)} if evidence.trajectory else {}
     return Report(
         failure=failure,
-        facts=(_plain(facts, redactor) if facts else {})
-        | storable(with_texts(trajectory, redactor.text))
-        | {"judged": _without_secrets(to_record(judged), redactor)},
+        facts=(_plain(facts, tidy) if facts else {})
+        | storable(with_texts(trajectory, tidy.text))
+        | {"judged": _tidied(to_record(judged), tidy)},
         rewards=storable(judged.rewards),
-        result=storable(with_texts(evidence.result, redactor.text)),
+        result=storable(with_texts(evidence.result, tidy.text)),
         phase_timing=timing or None,
         input_tokens=usage.input_tokens,
         cache_tokens=usage.cache_tokens,
@@ -301,16 +329,16 @@ def _report(
     )
 
 
-def _plain(facts: TrialFacts, redactor: Redactor) -> dict[str, object]:
-    """The facts as JSON, without secrets and with messages of bounded length."""
+def _plain(facts: TrialFacts, tidy: _Tidy) -> dict[str, object]:
+    """The facts as JSON, with tidy messages of bounded length."""
     document = asdict(facts)
-    document["steps"] = [_without_secrets(step, redactor) for step in document["steps"]]
-    return _without_secrets(document, redactor)
+    document["steps"] = [_tidied(step, tidy) for step in document["steps"]]
+    return _tidied(document, tidy)
 
 
-def _without_secrets(document: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+def _tidied(document: dict[str, Any], tidy: _Tidy) -> dict[str, Any]:
     for exception in [*document.get("exceptions", ()), document.get("exception")]:
         if exception is not None:
-            exception["message"] = redactor.text(exception["message"])[:MESSAGE_LIMIT]
+            exception["message"] = tidy.message(exception["message"])
     stored: dict[str, Any] = storable(document)
     return stored
