@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import hashlib
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from oddish.cache import DirectoryCache
+from oddish.removal import delete
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits, unpack
+from oddish.tasks.compose import FILE as COMPOSE_FILE
 
 _NAME_LENGTH = 40
+_WITH_SERVICES = tuple(f"{place}/{COMPOSE_FILE}" for place in ("environment", "tests", "steps/*/tests"))
 
 
 class TaskCache:
@@ -39,3 +43,25 @@ class TaskCache:
         name = hashlib.sha256(f"{content_hash}/{task_name}".encode()).hexdigest()[:_NAME_LENGTH]
         async with self._cache.hold(name, make) as held:
             yield held.path / task_name
+
+
+@contextlib.asynccontextmanager
+async def writable(task: Path, directory: Path, *, further_services: bool = False) -> AsyncIterator[Path]:
+    """Where an attempt may let containers bind the files of ``task``: they may write to what they bind.
+
+    A copy in ``directory``, which must not exist, when the task has services or ``further_services`` come with the
+    submission; its files share nothing with those of ``task``. Else ``task`` itself, which nothing binds.
+    """
+    if not further_services and not await asyncio.to_thread(_has_services, task):
+        yield task
+        return
+    copy = directory / task.name
+    try:
+        await asyncio.to_thread(shutil.copytree, task, copy, symlinks=True)
+        yield copy
+    finally:
+        await asyncio.to_thread(delete, str(directory))
+
+
+def _has_services(task: Path) -> bool:
+    return any(True for pattern in _WITH_SERVICES for _ in task.glob(pattern))
