@@ -23,7 +23,7 @@ WITH used AS (
     FOR NO KEY UPDATE SKIP LOCKED
   )
 )
-SELECT k.id, k.org_id, k.user_id, k.scope, u.name AS user_name, u.role,
+SELECT k.id, k.org_id, k.user_id, k.scope, u.name AS user_name, u.role, k.expires_at,
        k.revoked_at IS NOT NULL AS revoked, coalesce(k.expires_at <= now(), false) AS expired
 FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.key_hash = :key_hash
 """)
@@ -56,6 +56,7 @@ async def authenticate(connection: AsyncConnection, key: str) -> Principal:
         user_name=row.user_name,
         role=row.role,
         scope=Scope(row.scope),
+        expires_at=row.expires_at,
     )
 
 

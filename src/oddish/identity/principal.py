@@ -1,6 +1,7 @@
 """The caller of one request."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 ADMIN = "admin"
@@ -30,3 +31,5 @@ class Principal:
     role: str
     """``ADMIN`` or ``MEMBER``"""
     scope: Scope
+    expires_at: datetime | None = None
+    """Of the key."""

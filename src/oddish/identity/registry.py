@@ -1,13 +1,13 @@
 """The keys of an organisation: who may make them for whom, and which may be revoked.
 
 An admin makes keys of every scope for every user, and the users themselves. A member makes own keys that can
-submit or read, and revokes them. A full-scope key always remains.
+submit or read, and revokes them. No key makes one that outlives it, and a full-scope key of an admin always remains.
 """
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Select, and_, func, insert, or_, select, tuple_, update
@@ -20,6 +20,9 @@ from oddish.errors import Conflict, Forbidden, NotFound
 from oddish.identity.keys import key_hash, key_prefix
 from oddish.identity.principal import ADMIN, MEMBER, Principal, Scope
 
+UNEXPIRED = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now())
+USABLE = and_(api_keys.c.revoked_at.is_(None), UNEXPIRED)
+
 
 class OtherRole(Conflict):
     """A user who exists with another role than the one asked for."""
@@ -28,9 +31,21 @@ class OtherRole(Conflict):
 
 
 class LastKey(Conflict):
-    """The only key with which the organisation could still manage its keys."""
+    """The key with which the organisation can manage its keys longest."""
 
     code = "last_full_key"
+
+
+class Outlives(Forbidden):
+    """A key that would be usable longer than the one it is made with."""
+
+    code = "outlives_its_maker"
+
+
+class MadeKeyEnded(Conflict):
+    """A repetition of a call that made a key which has been revoked or has expired since."""
+
+    code = "made_key_ended"
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,7 @@ class ApiKey:
 async def create_key(connection: AsyncConnection, principal: Principal, wanted: KeyRequest) -> tuple[ApiKey, str]:
     """Make a key, and its user when there is none of that name; the key itself is known to the caller alone.
 
-    Raises ``Forbidden`` for more than the principal may give, ``OtherRole``.
+    Raises ``Forbidden`` for more than the principal may give, ``Outlives`` and ``OtherRole``.
     """
     if principal.role != ADMIN:
         _check_member(principal, wanted)
@@ -85,7 +100,18 @@ async def create_key(connection: AsyncConnection, principal: Principal, wanted: 
             expires_at=None if wanted.lifetime is None else func.now() + wanted.lifetime,
         )
     )
-    return await _read_one(connection, principal, key_id), secret
+    made = await _read_one(connection, principal, key_id)
+    _check_lifetime(principal, made)
+    return made, secret
+
+
+async def check_usable(connection: AsyncConnection, key_id: str) -> None:
+    """Raises ``MadeKeyEnded`` for a key that is revoked or expired."""
+    if not await connection.scalar(select(api_keys.c.id).where(api_keys.c.id == key_id, USABLE)):
+        raise MadeKeyEnded(
+            f"This call made the key {key_id}, which has been revoked or has expired since.",
+            fix="Send a new Idempotency-Key to make another one.",
+        )
 
 
 async def list_keys(
@@ -122,22 +148,53 @@ async def revoke_key(connection: AsyncConnection, principal: Principal, key_id: 
 
 
 async def _check_remaining(connection: AsyncConnection, principal: Principal, key_id: str) -> None:
-    """Raises ``LastKey`` unless another key of scope ``full`` remains that can do what this one can."""
-    usable = and_(
-        api_keys.c.revoked_at.is_(None), or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now())
-    )
+    """Raises ``LastKey`` unless another key of scope ``full`` remains that can do what this one can, as long."""
     managing = (
-        select(api_keys.c.id, users.c.role)
+        select(api_keys.c.id, users.c.role, api_keys.c.expires_at)
         .join(users, users.c.id == api_keys.c.user_id)
-        .where(api_keys.c.org_id == principal.org_id, api_keys.c.scope == Scope.FULL, usable)
+        .where(api_keys.c.org_id == principal.org_id, api_keys.c.scope == Scope.FULL, USABLE)
     )
-    roles = {row.id: row.role for row in await connection.execute(managing)}
-    role = roles.pop(key_id, None)
-    if role is not None and not {role, ADMIN} & set(roles.values()):
+    others = {row.id: row for row in await connection.execute(managing)}
+    ending = others.pop(key_id, None)
+    if ending is None:
+        return
+    able = [other for other in others.values() if other.role in (ending.role, ADMIN)]
+    if not able:
         raise LastKey(
-            f"{key_id} is the last usable key of scope 'full' of any {role}: without it nobody could make others.",
-            fix=f"Make another one first: oddish admin key create NAME --scope full --role {role}",
+            f"{key_id} is the last usable key of scope 'full' of any {ending.role}: "
+            "without it nobody could make others.",
+            fix=f"Make another one first: oddish admin key create NAME --scope full --role {ending.role}",
         )
+    if ending.role == ADMIN and not any(_lasts(other.expires_at, ending.expires_at) for other in able):
+        raise LastKey(
+            f"All other keys of scope 'full' of admins expire before {key_id}: "
+            "without it nobody could make others then.",
+            fix=f"Make one first that lasts as long, with {key_id}: "
+            "oddish admin key create NAME --scope full --role admin",
+        )
+
+
+def _lasts(expiry: datetime | None, until: datetime | None) -> bool:
+    """Whether what expires then, or never, is usable until the other time, or for ever."""
+    return expiry is None or (until is not None and expiry >= until)
+
+
+def _check_lifetime(principal: Principal, made: ApiKey) -> None:
+    latest = principal.expires_at
+    if _lasts(latest, made.expires_at):
+        return
+    assert latest is not None  # noqa: S101 - one that never expires outlasts every other
+    wanted = f"until {_minute(made.expires_at)}" if made.expires_at else "for ever"
+    days = (latest - made.created_at).days
+    raise Outlives(
+        f"The new key would be usable {wanted}, longer than the one it is made with. "
+        f"Possible is {_minute(latest)} at the latest.",
+        fix=f"Ask for {days} days at most: --expires-in-days {days}" if days else "Use a key that is usable longer.",
+    )
+
+
+def _minute(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _check_member(principal: Principal, wanted: KeyRequest) -> None:

@@ -151,6 +151,50 @@ def test_the_last_full_key_stays(server: Server, client: httpx2.Client) -> None:
     assert server.client(other["key"]).delete(f"/api-keys/{other['id']}").status_code == 409
 
 
+def test_the_admin_key_that_lasts_longest_stays(server: Server, client: httpx2.Client) -> None:
+    ((bootstrap,),) = server.sql("SELECT id FROM api_keys")
+    short = made(client, "short", "full", expires_in_days=10)
+    long = made(client, "long", "full", expires_in_days=20)
+    answer = client.delete(f"/api-keys/{bootstrap}")
+    assert (answer.status_code, answer.json()["code"]) == (409, "last_full_key")
+    assert "expire before" in answer.json()["detail"]
+    other = made(client, "other", "full")
+    assert client.delete(f"/api-keys/{bootstrap}").status_code == 200
+    remaining = server.client(other["key"])
+    server.sql("UPDATE api_keys SET expires_at = now() + interval '15 days' WHERE id = %s", other["id"])
+    assert remaining.delete(f"/api-keys/{long['id']}").status_code == 409
+    assert remaining.delete(f"/api-keys/{short['id']}").status_code == 200
+    member = made(remaining, "hers", "full", user="ada", expires_in_days=1)
+    assert remaining.delete(f"/api-keys/{member['id']}").status_code == 200
+
+
+def test_no_key_makes_one_that_outlives_it(server: Server, client: httpx2.Client) -> None:
+    expiring = made(client, "guest", "full", expires_in_days=30)
+    guest = server.client(expiring["key"])
+    latest = datetime.fromisoformat(expiring["expires_at"])
+    for wanted in ({}, {"expires_in_days": 30}, {"expires_in_days": 365}):
+        refused = make(guest, **wanted)
+        assert (refused.status_code, refused.json()["code"]) == (403, "outlives_its_maker")
+        assert f"{latest:%Y-%m-%d %H:%M} UTC" in refused.json()["detail"]
+        assert refused.json()["fix"].endswith("--expires-in-days 29")
+    assert server.sql("SELECT count(*) FROM api_keys") == [(2,)]
+    assert datetime.fromisoformat(made(guest, expires_in_days=29)["expires_at"]) < latest
+    server.sql("UPDATE api_keys SET expires_at = now() + interval '1 hour' WHERE id = %s", expiring["id"])
+    assert "usable longer" in make(guest, expires_in_days=1).json()["fix"]
+
+
+def test_a_key_that_has_ended_is_not_shown_again(server: Server, client: httpx2.Client) -> None:
+    first, second = (made(client, idempotency_key=word, expires_in_days=30) for word in ("one", "two"))
+    assert client.delete(f"/api-keys/{first['id']}").status_code == 200
+    server.sql("UPDATE api_keys SET expires_at = now() WHERE id = %s", second["id"])
+    for word, ended in (("one", first), ("two", second)):
+        answer = make(client, idempotency_key=word, expires_in_days=30)
+        assert (answer.status_code, answer.json()["code"]) == (409, "made_key_ended")
+        assert ended["id"] in answer.json()["detail"]
+        assert ended["key"] not in answer.text
+    assert server.sql("SELECT count(*) FROM api_keys WHERE name = 'laptop'") == [(2,)]
+
+
 def test_two_who_revoke_each_other_leave_one(server: Server, client: httpx2.Client) -> None:
     ((bootstrap,),) = server.sql("SELECT id FROM api_keys")
     other = made(client, "other", "full")

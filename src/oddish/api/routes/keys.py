@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from fastapi import Query
+from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
@@ -11,7 +12,7 @@ from oddish.api.idempotency import Once, RepeatableOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.identity.principal import Scope
-from oddish.identity.registry import KeyRequest, create_key, list_keys, revoke_key
+from oddish.identity.registry import KeyRequest, check_usable, create_key, list_keys, revoke_key
 from oddish.schemas.keys import KeyResponse, KeysResponse, NewKeyRequest, NewKeyResponse
 
 type Limit = Annotated[int, Query(ge=1, le=1000)]
@@ -25,8 +26,9 @@ async def create(
 ) -> Response:
     """Make a key for a user of the organisation, and the user if new. It is shown in this answer only.
 
-    Admins make keys of every scope; members make keys of scope `read` or `tasks` for themselves. When the answer is
-    lost, a repetition with the same `Idempotency-Key` shows the same key.
+    Admins make keys of every scope; members make keys of scope `read` or `tasks` for themselves. A key that expires
+    makes none that would expire later. When the answer is lost, a repetition with the same `Idempotency-Key` shows the
+    same key, and is refused once that is revoked or expired.
     """
     wanted = KeyRequest(
         name=body.name,
@@ -42,7 +44,11 @@ async def create(
             shown = KeyResponse.model_validate(made).model_dump()
             return await once.keep(connection, NewKeyResponse(**shown, key=secret))
 
-    return await repeatable.answer(work)
+    async def stands(connection: AsyncConnection, answer: bytes) -> bool:
+        await check_usable(connection, NewKeyResponse.model_validate_json(answer).id)
+        return True
+
+    return (await repeatable.run(work, stands=stands)).response()
 
 
 @router.get("/api-keys", tags=["keys"])
@@ -60,7 +66,7 @@ async def keys(
 async def revoke(key_id: str, principal: PrincipalOf, services: ServicesOf) -> KeyResponse:
     """End a key at once. Repeating it changes nothing.
 
-    The last usable key of scope `full` stays, and so does the last one of an admin.
+    The last usable key of scope `full` stays, and so does that of an admin which expires after all others of admins.
     """
     async with services.engine.begin() as connection:
         return KeyResponse.model_validate(await revoke_key(connection, principal, key_id))
