@@ -11,8 +11,8 @@ from oddish.errors import OddishError
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.package import publish_set, write_archive
-from oddish.worker.taskcache import TaskCache
-from unit.tasks.trees import TASK, plant
+from oddish.worker.taskcache import TaskCache, writable
+from unit.tasks.trees import TASK, Link, plant
 
 pytestmark = pytest.mark.anyio
 LIMITS = ArchiveLimits(max_bytes=10**6, max_extracted_bytes=10**7, max_entries=100)
@@ -72,3 +72,39 @@ async def test_old_tasks_make_room_and_those_in_use_stay(tmp_path: Path, store: 
         async with tasks.directory(content_hash="c", task_name="t", archive_key="tasks/one"):
             assert used.is_dir()
             assert not second.exists()
+
+
+@pytest.mark.parametrize(
+    "place", ["environment/docker-compose.yaml", "tests/docker-compose.yaml", "steps/one/tests/docker-compose.yaml"]
+)
+async def test_what_services_write_to_a_bound_task_reaches_no_other_attempt(tmp_path: Path, place: str) -> None:
+    task = plant(tmp_path / "greeting", {**TASK, "environment/data/a": "1", "environment/b": Link("data/a"), place: ""})
+    before = {path: path.stat() for path in task.rglob("*")}
+    async with writable(task, tmp_path / "own") as own:
+        assert own.name == "greeting"
+        assert not {path.stat().st_ino for path in own.rglob("*")} & {status.st_ino for status in before.values()}
+        assert {path.relative_to(own) for path in own.rglob("*")} == {path.relative_to(task) for path in before}
+        assert os.access(own / "tests/test.sh", os.X_OK)
+        assert (own / "environment/b").readlink() == Path("data/a")
+        (own / "environment/data/a").write_text("2")
+        (own / "environment/data/new").write_text("3")
+        (own / "environment/Dockerfile").chmod(0o777)
+    assert not (tmp_path / "own").exists()
+    assert (task / "environment/data/a").read_text() == "1"
+    assert {path: (path.stat().st_mode, path.stat().st_mtime_ns) for path in task.rglob("*")} == {
+        path: (status.st_mode, status.st_mtime_ns) for path, status in before.items()
+    }
+
+
+async def test_a_task_without_services_is_not_copied(tmp_path: Path) -> None:
+    task = plant(tmp_path / "greeting", TASK)
+    async with writable(task, tmp_path / "own") as own:
+        assert own == task
+    assert task.is_dir()
+
+
+async def test_services_that_come_with_a_submission_get_a_copy_too(tmp_path: Path) -> None:
+    task = plant(tmp_path / "greeting", TASK)
+    async with writable(task, tmp_path / "own", further_services=True) as own:
+        assert own == tmp_path / "own" / "greeting"
+        assert (own / "instruction.md").read_text() == "Do it.\n"
