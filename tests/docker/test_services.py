@@ -90,3 +90,26 @@ async def test_a_task_waits_for_a_network_while_the_engine_has_none(
         docker("network", "rm", no_networks_left.pop())
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
+
+
+async def test_what_a_container_writes_into_its_task_reaches_no_other_trial(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    files = {
+        "environment/docker-compose.yaml": "services: {main: {volumes: ['./data:/data']}}\n",
+        "environment/data/given": "",
+    }
+    task = make_task(
+        "bound",
+        solve='[ "$(ls /data)" = given ] && touch /data/left /app/done',
+        test="[ -e /app/done ] && [ -e /data/left ] && echo 1 > /logs/verifier/reward.txt",
+        files=files,
+    )
+    task_id = await deployment.task(task)
+    trials = [await deployment.submit(task_id, index=index, max_attempts=1) for index in range(2)]
+    async with RunningWorker(deployment.settings):
+        done = await deployment.finished(*trials, seconds=120)
+    assert [(trial["status"], trial["reward"]) for trial in done] == [("success", 1.0)] * 2
+    kept = {path.name for path in (deployment.settings.home / "work" / "tasks").rglob("*")}
+    assert "given" in kept
+    assert "left" not in kept

@@ -14,6 +14,11 @@ _WITH_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
 _WITH_FLAGS = frozenset({"FROM", "RUN", "COPY", "ADD", "HEALTHCHECK"})
 _ESCAPES = ("\\", "`")
 MOST_INSTRUCTIONS = 500
+USE_DOCKER = "Use the docker environment for this task (-e docker)."
+
+
+class NeedsEngine(InvalidTask):
+    """A Dockerfile that a container engine may build all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,10 @@ def refuse(line: int, what: str, fix: str) -> InvalidTask:
     return InvalidTask(f"Dockerfile line {line}: {what}", fix=fix)
 
 
+def needs_engine(line: int, what: str, fix: str = USE_DOCKER) -> NeedsEngine:
+    return NeedsEngine(f"Dockerfile line {line}: {what}", fix=fix)
+
+
 def parse(text: str) -> tuple[Instruction, ...]:
     """Raises ``InvalidTask`` naming the line for text that no engine would accept either."""
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
@@ -71,7 +80,9 @@ def parse(text: str) -> tuple[Instruction, ...]:
             position += 1
             continue
         if len(instructions) == MOST_INSTRUCTIONS:
-            raise refuse(position + 1, f"there are more than {MOST_INSTRUCTIONS} instructions.", "Join some.")
+            raise needs_engine(
+                position + 1, f"there are more than {MOST_INSTRUCTIONS} instructions.", f"Join some. {USE_DOCKER}"
+            )
         start = position
         statement, position = _join(lines, position, escape)
         name, value = (*statement.split(None, 1), "", "")[:2]

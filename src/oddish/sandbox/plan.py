@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from oddish.errors import InvalidTask
 from oddish.sandbox import variables
-from oddish.sandbox.dockerfile import Heredoc, Instruction, exec_form, refuse
+from oddish.sandbox.dockerfile import USE_DOCKER, Heredoc, Instruction, exec_form, needs_engine, refuse
 from oddish.sandbox.durations import BadDuration, seconds
 from oddish.sandbox.platforms import predefined
 from oddish.sandbox.spec import PATH
@@ -25,7 +25,6 @@ _HARMLESS_RUN_FLAGS = frozenset({("network", "default"), ("security", "sandbox")
 _COPY_FLAGS = frozenset({"chown", "chmod", "link"})
 _KEEP_RUNNING = ("sh", "-c", "sleep infinity")
 """The command that Harbor gives to a container."""
-_USE_DOCKER = "Use the docker environment for this task (-e docker)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +145,13 @@ class _Planner:
         try:
             handler(instruction)
         except variables.BadSubstitution as error:
-            raise refuse(instruction.line, f"{name}: {error}.", "Correct it.") from error
+            raise needs_engine(instruction.line, f"{name}: {error}.", f"Correct it. {USE_DOCKER}") from error
 
     def base(self, instruction: Instruction) -> None:
         if self.from_line:
-            raise refuse(
+            raise needs_engine(
                 instruction.line,
                 f"a second FROM (the first is on line {self.from_line}); the local sandbox has no multi-stage builds.",
-                _USE_DOCKER,
             )
         image = (self.words(instruction) or [""])[0]
         if not image:
@@ -221,7 +219,7 @@ class _Planner:
         mount = dict(part.partition("=")[::2] for part in self.word(value, instruction).split(","))
         kind = mount.get("type", "bind")
         if flag != "mount" or kind not in _PLAIN_MOUNTS:
-            raise refuse(instruction.line, f"RUN --{flag}={value} needs a container engine.", _USE_DOCKER)
+            raise needs_engine(instruction.line, f"RUN --{flag}={value} needs a container engine.")
         if target := next((mount[name] for name in ("target", "dst", "destination") if mount.get(name)), None):
             path = posixpath.normpath(posixpath.join(self.plan.workdir, target))
             self.plan.steps.append(MakeDirectory(instruction.line, path))
@@ -231,13 +229,11 @@ class _Planner:
         flags = dict(instruction.flags)
         for flag in flags:
             if flag == "from":
-                raise refuse(
-                    instruction.line,
-                    f"{instruction.name} --from={flags[flag]} takes files from another image.",
-                    _USE_DOCKER,
+                raise needs_engine(
+                    instruction.line, f"{instruction.name} --from={flags[flag]} takes files from another image."
                 )
             if flag not in _COPY_FLAGS:
-                raise refuse(instruction.line, f"{instruction.name} --{flag} is not supported.", _USE_DOCKER)
+                raise needs_engine(instruction.line, f"{instruction.name} --{flag} is not supported.")
         json_form = instruction.exec_form()
         arguments = self.words(instruction) if json_form is None else [self._json(item) for item in json_form]
         if len(arguments) < 2:
@@ -245,10 +241,12 @@ class _Planner:
         marks = {self.word(document.mark, instruction) for document in instruction.heredocs}
         *sources, target = [item for item in arguments if item not in marks]
         if remote := next((source for source in sources if "://" in source or source.startswith("git@")), None):
-            raise refuse(instruction.line, f"{instruction.name} from {remote!r} needs a container engine.", _USE_DOCKER)
+            raise needs_engine(instruction.line, f"{instruction.name} from {remote!r} needs a container engine.")
         mode = self.word(flags.get("chmod", ""), instruction)
         if mode and not _OCTAL.fullmatch(mode):
-            raise refuse(instruction.line, f"{instruction.name} --chmod={mode} is not octal.", "Write --chmod=755.")
+            raise needs_engine(
+                instruction.line, f"{instruction.name} --chmod={mode} is not octal.", f"Write --chmod=755. {USE_DOCKER}"
+            )
         absolute = posixpath.join(self.plan.workdir, target)
         self.plan.steps.append(
             Copy(
