@@ -99,7 +99,7 @@ async def test_a_failing_build_names_its_line_and_output(run_trial: RunTrial, ma
     assert result.exception_info
     assert result.exception_info.exception_type == SandboxBuildFailedError.__name__
     assert "line 2: RUN ended with code 3" in result.exception_info.exception_message
-    assert "almost" in result.exception_info.exception_message
+    assert "in place of debian; -e docker uses the image.\nalmost" in result.exception_info.exception_message
 
 
 @root_only

@@ -1,7 +1,7 @@
 """``python -m oddish.doctor.dockerfiles``: what is wrong with Dockerfiles, without building anything.
 
 Reads a JSON list of their paths from standard input and prints a JSON object from path to its flaws, each with
-``message``, ``fix`` and ``local_only``: whether only the local sandbox refuses it.
+``message``, ``fix``, ``local_only``: whether only the local sandbox minds it, and ``certain``: whether it refuses it.
 """
 
 import json
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from oddish.errors import InvalidTask
-from oddish.sandbox import dockerfile, plan
+from oddish.sandbox import dockerfile, host, plan
 from oddish.sandbox.context import Context
+from oddish.sandbox.likeness import same_system
 
 _OTHER_ENGINE = "docker environment"
 
@@ -21,6 +22,7 @@ class Flaw(TypedDict):
     message: str
     fix: str | None
     local_only: bool
+    certain: bool
 
 
 def flaws(path: Path) -> list[Flaw]:
@@ -30,8 +32,21 @@ def flaws(path: Path) -> list[Flaw]:
     except InvalidTask as error:
         return [_flaw(error)]
     except OSError as error:
-        return [Flaw(message=f"It cannot be read: {error.strerror}.", fix="Make it a readable file.", local_only=False)]
-    return list(_missing_sources(made, Context(path.parent)))
+        said = f"It cannot be read: {error.strerror}."
+        return [Flaw(message=said, fix="Make it a readable file.", local_only=False, certain=True)]
+    return [*_other_system(made), *_missing_sources(made, Context(path.parent))]
+
+
+def _other_system(made: plan.Plan) -> Iterator[Flaw]:
+    """Commands that may count on what the image brings."""
+    if made.has_commands and made.image != "scratch" and not same_system(made.image, host.release()):
+        yield Flaw(
+            message=f"The local sandbox runs its commands on the machine's own system, here {host.system_name()}, in "
+            f"place of {made.image}.",
+            fix="Run it with -e docker if it needs what the image brings.",
+            local_only=True,
+            certain=False,
+        )
 
 
 def _missing_sources(made: plan.Plan, context: Context) -> Iterator[Flaw]:
@@ -46,7 +61,7 @@ def _missing_sources(made: plan.Plan, context: Context) -> Iterator[Flaw]:
 
 
 def _flaw(error: InvalidTask) -> Flaw:
-    return Flaw(message=error.message, fix=error.fix, local_only=_OTHER_ENGINE in (error.fix or ""))
+    return Flaw(message=error.message, fix=error.fix, local_only=_OTHER_ENGINE in (error.fix or ""), certain=True)
 
 
 def main() -> None:

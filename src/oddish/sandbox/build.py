@@ -7,6 +7,7 @@ from oddish.errors import InvalidInput, InvalidTask
 from oddish.sandbox import host, users
 from oddish.sandbox.context import Context
 from oddish.sandbox.copying import copy, shell
+from oddish.sandbox.likeness import same_system
 from oddish.sandbox.plan import Copy, MakeDirectory, Plan, Run, Step
 from oddish.sandbox.sandbox import CommandFailed, OutputLine, Sandbox
 from oddish.sandbox.spec import PATH, Command
@@ -33,7 +34,7 @@ async def carry_out(
     """Raises ``BuildFailed`` for what the Dockerfile is to blame for, ``CommandFailed`` for what it is not."""
     for step in plan.steps:
         with _blamed(f"Dockerfile line {step.line}", sandbox):
-            await _carry_out(step, context, sandbox, on_line)
+            await _carry_out(step, context, sandbox, plan.image, on_line)
     if plan.steps:
         with _blamed("After the Dockerfile's last step", sandbox):
             await _require_programs(sandbox)
@@ -53,12 +54,12 @@ def _blamed(where: str, sandbox: Sandbox) -> Iterator[None]:
         raise BuildFailed(f"{where}: a command cannot start: {error}") from error
 
 
-async def _carry_out(step: Step, context: Context, sandbox: Sandbox, on_line: OutputLine | None) -> None:
+async def _carry_out(step: Step, context: Context, sandbox: Sandbox, image: str, on_line: OutputLine | None) -> None:
     match step:
         case MakeDirectory():
             await shell(sandbox, 'mkdir -p -- "$1"', step.path)
         case Run():
-            await _run(sandbox, step, on_line)
+            await _run(sandbox, step, image, on_line)
         case Copy():
             await copy(sandbox, step, context)
 
@@ -75,6 +76,7 @@ async def _require_programs(sandbox: Sandbox) -> None:
 async def _run(
     sandbox: Sandbox,
     step: Run,
+    image: str,
     on_line: OutputLine | None,
 ) -> None:
     user = await users.resolve(sandbox, step.user)
@@ -85,5 +87,13 @@ async def _run(
     outcome = await sandbox.run(Command(argv, environment, step.cwd, user), on_line=on_line)
     if outcome.code != 0:
         output = (outcome.stdout + outcome.stderr).decode(errors="replace").strip()[-_TAIL_CHARACTERS:]
-        hint = _UNPRIVILEGED if "Read-only file system" in output and not host.privileged() else ""
+        hint = _hint(output, image)
         raise BuildFailed(f"Dockerfile line {step.line}: RUN ended with code {outcome.code}.{hint}\n{output}")
+
+
+def _hint(output: str, image: str) -> str:
+    if "Read-only file system" in output and not host.privileged():
+        return _UNPRIVILEGED
+    if image == "scratch" or same_system(image, host.release()):
+        return ""
+    return f" It ran on this machine's {host.system_name()} in place of {image}; -e docker uses the image."

@@ -80,11 +80,17 @@ def kernel() -> tuple[int, int]:
 @cache
 def system_name() -> str:
     """Name and version of the distribution, as it calls itself."""
+    fields = release()
+    return fields.get("PRETTY_NAME") or fields.get("NAME") or "Linux"
+
+
+@cache
+def release() -> dict[str, str]:
+    """The fields of the distribution's os-release file; none where there is no such file."""
     try:
-        fields = platform.freedesktop_os_release()
+        return platform.freedesktop_os_release()
     except OSError:
-        return "Linux"
-    return fields.get("PRETTY_NAME") or fields["NAME"]
+        return {}
 
 
 def shell() -> str:

@@ -29,11 +29,7 @@ def flaws_of(tasks: Iterable[Path]) -> Mapping[Path, Sequence[Flaw]]:
     paths = [str(path) for files in found.values() for path in files]
     answers = _ask(paths) if paths else {}
     return {
-        task: [
-            Flaw(path.relative_to(task).as_posix(), flaw["message"], flaw["fix"], flaw["local_only"])
-            for path in files
-            for flaw in answers[str(path)]
-        ]
+        task: [Flaw(path.relative_to(task).as_posix(), **flaw) for path in files for flaw in answers[str(path)]]
         for task, files in found.items()
     }
 

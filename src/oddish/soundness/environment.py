@@ -13,12 +13,13 @@ ELSEWHERE = "Run it with -e docker or in another environment that has it."
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something in a Dockerfile. ``local_only``: a container engine would accept it."""
+    """Something in a Dockerfile. ``local_only``: a container engine would accept it. ``certain``: else it may work."""
 
     file: str
     message: str
     fix: str | None
     local_only: bool
+    certain: bool
 
 
 def beyond_local(task: TaskDefinition, flaws: Sequence[Flaw]) -> list[str]:
@@ -33,7 +34,7 @@ def beyond_local(task: TaskDefinition, flaws: Sequence[Flaw]) -> list[str]:
     ]
     return [
         *(f"The local sandbox has no {name.removeprefix('a ')}." for name, needed in needs if needed),
-        *(f"{flaw.file}: {flaw.message}" for flaw in flaws if flaw.local_only),
+        *(f"{flaw.file}: {flaw.message}" for flaw in flaws if flaw.local_only and flaw.certain),
     ]
 
 
@@ -61,6 +62,9 @@ def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str |
     needs = beyond_local(task, flaws) if chosen in (None, LOCAL) else []
     for need in needs:
         yield failed(ENVIRONMENT, need, ELSEWHERE) if chosen == LOCAL else warning(ENVIRONMENT, need, ELSEWHERE)
-    if not broken and not needs:
+    doubts = [flaw for flaw in flaws if not flaw.certain] if chosen in (None, LOCAL) else []
+    for doubt in doubts:
+        yield warning(ENVIRONMENT, f"{doubt.file}: {doubt.message}", doubt.fix)
+    if not broken and not needs and not doubts:
         source = "Dockerfile" if wanted.has_dockerfile else wanted.docker_image or "docker-compose.yaml"
         yield ok(ENVIRONMENT, source)

@@ -173,6 +173,17 @@ def test_services_need_a_container_engine(write: Write) -> None:
     assert "docker-compose.yaml" in check.found
 
 
+def test_commands_for_an_image_that_the_machine_is_not_are_doubtful_in_the_local_sandbox(write: Write) -> None:
+    task = write(**{"environment/Dockerfile": "FROM somewhere/python:3.99-slim\nRUN pip install flask\n"})
+    for environment in (None, "local"):
+        found = one(task, environment)
+        assert (only(found).name, only(found).level, found.sendable) == ("environment", "warning", True)
+        assert "in place of somewhere/python:3.99-slim" in only(found).found
+        assert "-e docker" in str(only(found).fix)
+        assert found.local_obstacle is None
+    assert amiss(one(task, "docker")) == []
+
+
 @pytest.mark.parametrize(
     ("dockerfile", "said"),
     [
