@@ -6,7 +6,7 @@ Standard library only: the command line imports it.
 import re
 import tomllib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,14 @@ def load_task(task_dir: Path, *, disable_verification: bool = False) -> TaskDefi
         raise InvalidTask(f"{root / CONFIG_FILE}: {error.key} {error.reason}.", fix="Correct that key.") from None
     check_structure(root, config, disable_verification=disable_verification)
     return _definition(root, config)
+
+
+def sandboxes(task: TaskDefinition) -> dict[str, object]:
+    """What is kept of the sandboxes that a task asks for: ``environment`` and ``verifier_environments``."""
+    return {
+        "environment": asdict(task.environment),
+        "verifier_environments": [asdict(environment) for environment in task.verifier_environments],
+    }
 
 
 def _read_document(root: Path) -> dict[str, Any]:

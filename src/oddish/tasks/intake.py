@@ -11,7 +11,7 @@ from oddish.errors import InvalidTask, TooLarge
 from oddish.storage.store import ArtifactStore
 from oddish.tasks import compose
 from oddish.tasks.archive import ArchiveLimits, unpack
-from oddish.tasks.definition import TaskDefinition, load_task
+from oddish.tasks.definition import TaskDefinition, load_task, sandboxes
 from oddish.tasks.package import HASH_PREFIX, content_hash, publish_set
 from oddish.tasks.timeouts import check_timeouts
 
@@ -79,8 +79,7 @@ def _description(task: TaskDefinition, services: compose.Services) -> Mapping[st
         "name": task.declared_name,
         "description": task.description,
         "keywords": task.keywords,
-        "environment": asdict(task.environment),
-        "verifier_environments": [asdict(environment) for environment in task.verifier_environments],
+        **sandboxes(task),
         "agent_network_modes": task.agent_network_modes,
         "agent_timeout_sec": task.agent_timeout_sec,
         "verifier_timeout_sec": task.verifier_timeout_sec,

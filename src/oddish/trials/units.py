@@ -14,13 +14,12 @@ from oddish.credentials import Table
 from oddish.environments import read_environments
 from oddish.errors import InvalidInput
 from oddish.queue.keys import BASELINE_AGENTS, QueueKey, normalise_model, queue_key
+from oddish.tasks.fit import findings
 from oddish.trials.catalogue import ACP_AGENT, Catalogue, Offer
 from oddish.trials.confidential import refuse_plain_secrets, split_env
 from oddish.trials.credentials import TrialNames, names_of
 from oddish.trials.doors import Door, Doors, check_services, require
 from oddish.trials.environments import Environments
-from oddish.trials.fit import unfitness
-from oddish.trials.localfit import obstacle
 from oddish.trials.passthrough import check_harbor, check_kwargs, check_worker_files
 from oddish.trials.web_tools import is_closed, with_web_tools
 from oddish.variants.reference import Reference
@@ -80,10 +79,8 @@ class Unit:
                 "The agent 'oracle' runs the task's own solution, and this task has none.",
                 fix="Add solution/solve.sh, or use another agent.",
             )
-        if self.offer.environment == "local" and (found := obstacle(self._overridden(definition))):
-            raise UnfitTask(found.message, fix=found.fix)
-        if lacking := unfitness(self.offer.environment, self._overridden(definition)):
-            raise UnfitTask(lacking, fix="Choose an environment that has it with --env.")
+        if found := findings(self._overridden(definition), self.offer.environment):
+            raise UnfitTask(found[0].sentence, fix=found[0].fix)
         check_services(definition, self.doors)
 
     def _overridden(self, definition: Mapping[str, object]) -> Mapping[str, object]:
