@@ -18,6 +18,8 @@ from typing import IO, BinaryIO
 from oddish.errors import InvalidInput, TooLarge
 
 _CHUNK = 1024 * 1024
+_MAX_HEADER_BYTES = 1024 * 1024
+"""Of one entry with its extensions, which are held in memory."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -38,19 +40,29 @@ class Extracted:
 
 
 class _Metered(io.RawIOBase):
-    """Counts what is read, so that a stream without end has one."""
+    """Counts what is read, so that a stream without end has one, and so has a header."""
 
     def __init__(self, source: BinaryIO, bounds: Bounds) -> None:
         self._source = source
-        self._left = bounds.total_bytes
+        self._count = 0
         self._bounds = bounds
+        self._header_end = bounds.total_bytes
 
     def read(self, size: int = -1) -> bytes:
         data = self._source.read(size)
-        self._left -= len(data)
-        if self._left < 0:
+        self._count += len(data)
+        if self._count > self._bounds.total_bytes:
             raise TooLarge(f"What the sandbox sends is larger than {self._bounds.total_bytes} bytes.")
+        if self._count > self._header_end:
+            raise TooLarge(f"The sandbox sent an entry whose header is larger than {_MAX_HEADER_BYTES} bytes.")
         return data
+
+    @contextlib.contextmanager
+    def header(self) -> Iterator[None]:
+        """While an entry's header is read, and nothing else."""
+        self._header_end = self._count + _MAX_HEADER_BYTES
+        yield
+        self._header_end = self._bounds.total_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +136,36 @@ def extract(
     target.mkdir(parents=True, exist_ok=True)
     root = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with tarfile.open(fileobj=_Metered(source, bounds), mode="r|") as archive:
-            for member in archive:
-                result.entries += 1
-                if result.entries > bounds.entries:
-                    raise TooLarge(f"The sandbox sends more than {bounds.entries} files.")
-                _extract_member(archive, member, root, result, wanted)
-    except tarfile.TarError as error:
+        metered = _Metered(source, bounds)
+        with metered.header():
+            archive = tarfile.open(fileobj=metered, mode="r|")  # noqa: SIM115 - closing it would read on
+        while True:
+            with metered.header():
+                member = archive.next()
+            if member is None:
+                break
+            # The class remembers every entry, with all that its extensions hold; a stream never goes back to one.
+            archive.members.clear()  # type: ignore[attr-defined]
+            result.entries += 1
+            if result.entries > bounds.entries:
+                raise TooLarge(f"The sandbox sends more than {bounds.entries} files.")
+            if member.issparse():
+                raise InvalidInput(f"The sandbox sent {member.name!r} as a sparse file, which may unfold to any size.")
+            if not 0 <= member.size <= bounds.total_bytes:
+                raise TooLarge(f"The sandbox sends {member.name!r} with an impossible size.")
+            _extract_member(archive, member, root, result, wanted)
+            _read_rest(archive, member)
+    except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"The sandbox sent no valid archive: {error}.") from error
     finally:
         os.close(root)
     return result
+
+
+def _read_rest(archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+    """What was not wanted of an entry, so that the next thing in the stream is a header."""
+    if member.isreg() or member.type not in tarfile.SUPPORTED_TYPES:
+        archive.fileobj.seek(member.offset_data + -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE)
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -1,6 +1,11 @@
 """COPY and ADD: from the build context into a running sandbox."""
 
+import bz2
+import gzip
+import io
+import lzma
 import tarfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +19,12 @@ from oddish.sandbox.spec import PATH, Command
 from oddish.sandbox.transfer import TransferFailed
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_READERS: tuple[type[io.FileIO | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile], ...] = (
+    io.FileIO,
+    gzip.GzipFile,
+    bz2.BZ2File,
+    lzma.LZMAFile,
+)
 _UNPACK = 'mkdir -p -- "$2" && tar -x -f "$1" -C "$2"; code=$?; rm -f -- "$1"; exit $code'
 
 
@@ -52,7 +63,7 @@ async def copy(sandbox: Sandbox, step: Copy, context: Context) -> None:
 
 def _brought(step: Copy, context: Context) -> _Brought:
     sources = [source for wanted in step.sources for source in context.sources(wanted, step.line)]
-    archives = [source for source in sources if step.unpack and _is_archive(source.path)]
+    archives = [source for source in sources if step.unpack and is_archive(source.path)]
     plain = [source for source in sources if source not in archives]
     return _Brought(tuple(plain), tuple(source.path for source in archives), step.texts)
 
@@ -68,18 +79,24 @@ def _entries(brought: _Brought, context: Context) -> Iterator[Entry]:
         yield Entry(name, None, text)
 
 
-def _is_archive(path: Path) -> bool:
-    """By its content, as engines decide: the name says nothing."""
+def is_archive(path: Path) -> bool:
+    """By its content, as engines decide: the name says nothing. Looks at its first block alone: whatever follows may
+    be hostile, and is for the sandbox to read."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
         if file.read(len(_ZSTANDARD)) == _ZSTANDARD:
             return True
+    return any(_begins_with_header(path, reader) for reader in _READERS)
+
+
+def _begins_with_header(path: Path, reader: type[io.FileIO | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]) -> bool:
     try:
-        with tarfile.open(path) as archive:
-            return archive.next() is not None
-    except (tarfile.TarError, OSError, EOFError):
+        with reader(path) as file:
+            tarfile.TarInfo.frombuf(file.read(tarfile.BLOCKSIZE), "utf-8", "surrogateescape")
+    except (tarfile.TarError, lzma.LZMAError, zlib.error, OSError, EOFError):
         return False
+    return True
 
 
 async def _owner(sandbox: Sandbox, wanted: str) -> tuple[int, int]:

@@ -100,6 +100,37 @@ def test_size_and_number_are_bounded(tmp_path: Path) -> None:
         extract(archive(*(member(str(number)) for number in range(3))), tmp_path / "number", Bounds(entries=2))
 
 
+def test_a_sparse_file_does_not_unfold(tmp_path: Path) -> None:
+    info, _ = member("x")
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(10**12)}
+    content = b"1\n0\n1\n".ljust(tarfile.BLOCKSIZE, b"\0") + b"z"
+    info.size = len(content)
+    with pytest.raises(InvalidInput, match="sparse"):
+        extract(archive((info, content)), tmp_path, Bounds())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_header_is_not_read_without_end(tmp_path: Path, kind: bytes) -> None:
+    with pytest.raises(TooLarge, match="header"):
+        extract(archive(member("x", kind, content=bytes(2 * 1024**2))), tmp_path, Bounds())
+
+
+def test_large_files_that_nobody_wants_are_no_header(tmp_path: Path) -> None:
+    large, wanted = member("large", content=bytes(3 * 1024**2)), member("wanted", content=b"x")
+    extract(archive(large, wanted), tmp_path, Bounds(), wanted=lambda name: name == "wanted")
+    assert [path.name for path in tmp_path.iterdir()] == ["wanted"]
+
+
+@pytest.mark.parametrize("size", [-1, 2**62])
+def test_an_entry_of_impossible_size_is_refused(tmp_path: Path, size: int) -> None:
+    info, _ = member("x")
+    info.size = size
+    sent = io.BytesIO(info.tobuf(tarfile.GNU_FORMAT) + bytes(10 * tarfile.BLOCKSIZE))
+    with pytest.raises((TooLarge, InvalidInput)):
+        extract(sent, tmp_path, Bounds(), wanted=lambda _: False)
+
+
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no valid archive"):
         extract(io.BytesIO(b"x" * 2000), tmp_path, Bounds())
