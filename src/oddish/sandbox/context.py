@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oddish.errors import InvalidTask
 from oddish.sandbox.dockerfile import refuse
+from oddish.sandbox.globs import Glob, pattern
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -27,46 +27,10 @@ class Source:
         return self.path.is_dir()
 
 
-def pattern(glob: str) -> re.Pattern[str]:
-    """A ``.dockerignore`` or COPY pattern: ``*`` and ``?`` stop at slashes, ``**`` does not.
-
-    Raises ``InvalidTask`` for one that cannot be read.
-    """
-    result = []
-    position = 0
-    while position < len(glob):
-        if glob.startswith("**/", position):
-            result.append("(?:.*/)?")
-            position += 3
-        elif glob.startswith("**", position):
-            result.append(".*")
-            position += 2
-        elif glob[position] == "\\" and position + 1 < len(glob):
-            result.append(re.escape(glob[position + 1]))
-            position += 2
-        elif glob[position] == "*":
-            result.append("[^/]*")
-            position += 1
-        elif glob[position] == "?":
-            result.append("[^/]")
-            position += 1
-        elif glob[position] == "[" and (end := glob.find("]", position + 2)) != -1:
-            inner = re.sub(r"([\\\[&~|])", r"\\\1", glob[position + 1 : end])
-            result.append(f"[{'^' + inner[1:] if inner[0] in '^!' else inner}]")
-            position = end + 1
-        else:
-            result.append(re.escape(glob[position]))
-            position += 1
-    try:
-        return re.compile("".join(result), re.DOTALL)
-    except re.error as error:
-        raise InvalidTask(f"The pattern {glob!r} cannot be read: {error}.", fix="Correct it.") from error
-
-
 @dataclass(frozen=True, slots=True)
 class _Rule:
     keeps: bool
-    pattern: re.Pattern[str]
+    pattern: Glob
 
 
 class Context:
@@ -86,11 +50,9 @@ class Context:
 
     def ignored(self, relative: str) -> bool:
         """Whether ``.dockerignore`` leaves out this path or one above it; the last rule that matches decides."""
-        parts = relative.split("/")
-        above = ["/".join(parts[: count + 1]) for count in range(len(parts))]
         result = False
         for rule in self._rules:
-            if rule.keeps is result and any(rule.pattern.fullmatch(path) for path in above):
+            if rule.keeps is result and rule.pattern.covers(relative):
                 result = not rule.keeps
         return result
 
@@ -104,7 +66,7 @@ class Context:
             raise refuse(line, f"COPY source {wanted!r} is outside the build context.", "Copy from below environment/.")
         if _WILD.search(relative):
             rule = pattern(relative)
-            names = [name for name in sorted(self._names(relative.count("/"))) if rule.fullmatch(name)]
+            names = [name for name in sorted(self._names(relative.count("/"))) if rule.matches(name)]
             return [self._source(name, wanted, line) for name in names if self._is_visible(name)]
         if not os.path.lexists(self.directory / relative) or not self._is_visible(relative):
             raise refuse(line, f"COPY source {wanted!r} does not exist in environment/.", "Correct the name.")

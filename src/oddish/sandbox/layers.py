@@ -19,7 +19,7 @@ from oddish.sandbox import host, layout
 from oddish.sandbox.plan import Copy, Plan
 from oddish.sandbox.sandbox import Sandbox
 
-_FORMAT = "2"
+_FORMAT = "3"
 _SYSTEM = ("/etc/os-release", "/var/lib/dpkg/status", "/lib/apk/db/installed")
 _PACKAGES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/pacman/local")
 
@@ -27,8 +27,10 @@ _PACKAGES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/pacman/local")
 def key(plan: Plan, context: Path) -> str:
     """Identity of what the steps of ``plan`` make on this machine: steps, copied files, system, packages, user mode."""
     digest = hashlib.sha256()
-    for text in (_FORMAT, repr(plan.steps), platform.machine(), str(host.privileged()), repr(layout.SHOWN)):
+    for text in (_FORMAT, platform.machine(), str(host.privileged()), repr(layout.SHOWN)):
         _add(digest, text.encode())
+    for step in plan.steps:
+        _add(digest, repr(step).encode())
     for name in _SYSTEM:
         path = Path(name)
         _add(digest, path.read_bytes() if path.is_file() else b"")

@@ -19,6 +19,8 @@ from oddish.sandbox.spec import PATH
 
 _IGNORED = frozenset({"LABEL", "EXPOSE", "CMD", "MAINTAINER", "STOPSIGNAL", "ONBUILD"})
 """Harbor gives the container its own command; the rest says nothing to whoever runs in it."""
+_MOST_CHARACTERS = 1024 * 1024
+"""Of all variables together: half of what the kernel usually passes to a command, arguments included."""
 _OCTAL = re.compile(r"[0-7]{1,4}")
 _PLAIN_MOUNTS = frozenset({"cache", "tmpfs"})
 _HARMLESS_RUN_FLAGS = frozenset({("network", "default"), ("security", "sandbox")})
@@ -144,8 +146,13 @@ class _Planner:
             raise refuse(instruction.line, f"{name} before FROM.", "Begin with FROM.")
         try:
             handler(instruction)
+            self._count_variables()
         except variables.BadSubstitution as error:
             raise needs_engine(instruction.line, f"{name}: {error}.", f"Correct it. {USE_DOCKER}") from error
+
+    def _count_variables(self) -> None:
+        if sum(map(len, (*self.args.values(), *self.plan.env.values()))) > _MOST_CHARACTERS:
+            raise variables.BadSubstitution(f"all variables together grow beyond {_MOST_CHARACTERS} characters")
 
     def base(self, instruction: Instruction) -> None:
         if self.from_line:

@@ -1,11 +1,15 @@
 """Which files of the build context a COPY means."""
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oddish.errors import InvalidTask
-from oddish.sandbox.context import Context, pattern
+from oddish.sandbox.context import Context
+from oddish.sandbox.globs import pattern
 
 
 @pytest.fixture
@@ -105,4 +109,22 @@ def test_the_last_matching_rule_decides(context: Context) -> None:
     ],
 )
 def test_patterns(glob: str, name: str, matches: bool) -> None:
-    assert bool(pattern(glob).fullmatch(name)) is matches
+    assert bool(pattern(glob).matches(name)) is matches
+
+
+@pytest.mark.parametrize("glob", ["*a" * 30 + "b", "**a" * 30 + "b", "**/a" * 30 + "b", "?*" * 60 + "b"])
+def test_a_hostile_pattern_takes_no_longer_than_any_other(glob: str) -> None:
+    assert not pattern(glob).matches("a" * 120)
+    assert not pattern(glob).covers("a/" * 60 + "a")
+
+
+@given(
+    glob=st.text(alphabet="ab/*?", max_size=8).filter(lambda text: "***" not in text),
+    path=st.text(alphabet="ab/", max_size=8),
+)
+def test_a_pattern_matches_what_the_same_regular_expression_does(glob: str, path: str) -> None:
+    expression = re.escape(glob).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
+    expression = expression.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+    above = [path[:end] for end in range(len(path)) if path[end] == "/"]
+    assert pattern(glob).matches(path) == bool(re.fullmatch(expression, path))
+    assert pattern(glob).covers(path) == any(re.fullmatch(expression, part) for part in (*above, path))
