@@ -17,6 +17,8 @@ from oddish.doctor.words import size
 ENGINE, COMPOSE = "Docker engine", "Docker Compose"
 OLDEST_COMPOSE = (2, 26)
 _ANSWER_SECONDS = 2.0
+_NO_COMMAND = re.compile("is not a docker command|unknown command|unknown shorthand flag", re.IGNORECASE)
+"""What docker says where it knows no ``compose``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def judge_compose(answer: Answer) -> Finding:
     if answer.code is None:
         return warning(COMPOSE, "It does not answer in time.", "Try again when the machine is less busy.")
     match = re.match(r"v?(\d+)\.(\d+)\S*", answer.output.strip())
+    if answer.code != 0 and (said := _last_line(answer.errors)) and not _NO_COMMAND.search(answer.errors):
+        return warning(COMPOSE, f"It does not answer: {said}", fix)
     if answer.code != 0 or match is None:
         return warning(COMPOSE, "The docker program has no Compose plugin.", fix)
     if (int(match[1]), int(match[2])) < OLDEST_COMPOSE:

@@ -1,9 +1,11 @@
 """Looking at many things at once, each bounded in time. Nothing that a look does can end the report."""
 
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from oddish.doctor.finding import Finding, warning
 from oddish.errors import OddishError
@@ -47,6 +49,9 @@ def _gather(look: Look, findings: list[Finding]) -> None:
             findings.append(finding)  # noqa: PERF402 - those made before a failure count
     except OddishError as error:
         findings.append(warning(look.subject, error.message, error.fix))
+    except subprocess.TimeoutExpired as error:
+        program = Path(error.cmd[0] if isinstance(error.cmd, list | tuple) else error.cmd).name
+        findings.append(warning(look.subject, f"{program} did not answer in time.", look.advice))
     except Exception as error:  # noqa: BLE001 - whatever it is, the others are still worth reading
         said = " ".join(str(error).split()) or "no reason given"
         findings.append(warning(look.subject, f"It cannot be looked at: {type(error).__name__}: {said}"))

@@ -1,5 +1,6 @@
 """The report as a whole: bounded in time, never ended by a look, with a verdict."""
 
+import subprocess
 import threading
 from collections.abc import Iterator
 
@@ -33,6 +34,16 @@ def test_a_look_that_fails_is_a_finding_and_keeps_what_it_had_found() -> None:
         ],
         [warning("Refused", "It is away.", "Bring it back.")],
         [ok("Fine", "yes")],
+    ]
+
+
+def test_a_program_that_is_slow_is_not_called_missing() -> None:
+    def slow() -> Iterator[Finding]:
+        subprocess.run(["/usr/bin/env", "sleep", "60"], check=True, timeout=0.05)
+        yield ok("Slow", "ended")
+
+    assert examine([Look("Slow", slow)], 30) == [
+        [warning("Slow", "env did not answer in time.", "Try again when the machine is less busy.")]
     ]
 
 

@@ -67,6 +67,12 @@ def test_a_wrong_docker_host_is_named() -> None:
         (Answer(0, "v10.0.1\n"), "ok", "10.0.1"),
         (Answer(0, "2.9.0\n"), "warning", "2.9.0 is older than 2.26"),
         (Answer(125, "", "unknown command: docker compose"), "warning", "no Compose plugin"),
+        (
+            Answer(1, "", "docker: 'compose' is not a docker command.\nSee 'docker --help'"),
+            "warning",
+            "no Compose plugin",
+        ),
+        (Answer(1, "", "context deadline exceeded\n"), "warning", "does not answer: context deadline exceeded"),
         (Answer(None), "warning", "in time"),
     ],
 )
