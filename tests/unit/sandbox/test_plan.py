@@ -220,5 +220,5 @@ def test_values_that_grow_without_end_are_refused() -> None:
 def test_variables_that_no_command_could_be_given_together_are_refused() -> None:
     lines = ["ENV A0=" + "x" * 1000, *(f"ENV A{step + 1}=$A{step}$A{step}" for step in range(6))]
     copied = [f"{word} B{number}=$A6" for number in range(20) for word in ("ARG", "ENV")]
-    with pytest.raises(InvalidTask, match="Dockerfile line .*together"):
+    with pytest.raises(InvalidTask, match=r"Dockerfile line .*together"):
         plan("FROM x\n" + "\n".join(lines + copied))
