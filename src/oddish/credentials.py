@@ -16,6 +16,8 @@ from oddish.variables import can_be_handed_over
 UNKNOWN = ""
 """The prefix of a model that names no provider the engine knows."""
 
+_ADDRESS = re.compile("_(URL|BASE|ENDPOINT)$")
+_SWITCH = re.compile("_(USE|FORCE)_")
 _FAMILY_PREFIX = {"google": "gemini"}
 """Owners of model families whose prefix is another word."""
 
@@ -69,9 +71,17 @@ class Needs:
         return not self.required or any(all(name in offered for name in group) for group in self.one_of)
 
     def wording(self) -> str:
-        """The groups as part of a sentence, secrets before endpoints and flags."""
-        ordered = sorted(self.one_of, key=lambda group: not any(map(is_secret_name, group)))
-        return " or ".join(" with ".join(group) for group in ordered)
+        """The groups as part of a sentence: logins, then addresses of servers that may need none, then switches."""
+        switches = [group for group in self.one_of if any(map(_SWITCH.search, group))]
+        addresses = [group for group in self.one_of if all(map(_ADDRESS.search, group))]
+        logins = [group for group in self.one_of if group not in switches and group not in addresses]
+        logins.sort(key=lambda group: not any(map(is_secret_name, group)))
+        parts = [
+            f"{kind}{' or '.join(' with '.join(group) for group in groups)}"
+            for kind, groups in (("", logins), ("an address: ", addresses), ("a switch: ", switches))
+            if groups
+        ]
+        return ", or ".join(parts)
 
 
 @dataclass(frozen=True)

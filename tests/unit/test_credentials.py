@@ -99,8 +99,12 @@ def test_a_rule_without_prefixes_holds_for_all_other_models() -> None:
     assert rules.needs("acme/x").names == ("ACME_KEY", "ACME_BASE_URL", "ACME_REGION")
 
 
-def test_secrets_are_named_before_endpoints() -> None:
-    assert Needs((("X_BASE_URL",), ("X_API_KEY",)), required=True).wording() == "X_API_KEY or X_BASE_URL"
+def test_keys_addresses_and_switches_are_told_apart() -> None:
+    groups = (("X_FORCE_OAUTH",), ("X_PROJECT",), ("X_BASE_URL",), ("X_API_KEY",), ("X_API_BASE",), ("X_USE_CLOUD",))
+    assert Needs(groups, required=True).wording() == (
+        "X_API_KEY or X_PROJECT, or an address: X_BASE_URL or X_API_BASE, or a switch: X_FORCE_OAUTH or X_USE_CLOUD"
+    )
+    assert Needs((("X_BASE_URL",), ("X_API_KEY",)), required=True).wording() == "X_API_KEY, or an address: X_BASE_URL"
 
 
 def test_the_table_is_small_enough_to_be_published() -> None:

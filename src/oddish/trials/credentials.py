@@ -79,13 +79,13 @@ class TrialNames:
             raise MissingCredential(
                 f"The agent {self.agent!r} with the model {self.model!r} has no credentials: "
                 f"it takes {self.needs.wording()}.",
-                fix=_fix(self.needs.one_of[0]),
+                fix=_fix_of_agent(self.needs.one_of[0]),
             )
         for reference in self.references:
             if reference.required and reference.name not in offered and not inherited(reference.name):
                 raise MissingCredential(
                     f"{reference.place} takes the variable {reference.name!r} from the outside, and nobody gives it.",
-                    fix=_fix([reference.name]),
+                    fix=_fix_of_task(reference.name),
                 )
 
 
@@ -154,9 +154,17 @@ def _object(document: Mapping[str, object], name: str) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _fix(names: Sequence[str]) -> str:
-    keeping = " and ".join(f"`oddish secrets set {name}`" for name in names)
+def _fix_of_agent(names: Sequence[str]) -> str:
+    options = " ".join(f"--ae {name}" for name in names)
+    return f"Run it with {options}, which takes the value from your shell or from --env-file, or {_keeping(names)}."
+
+
+def _fix_of_task(name: str) -> str:
     return (
-        f"Give it with the submission (`oddish run` takes {' and '.join(names)} from --env-file, on this machine also "
-        f"from the shell), or keep it for the organisation with {keeping}."
+        f"Write {name}=VALUE into a file and run it with --env-file FILE (a server on your own machine is also given "
+        f"that of the shell), or {_keeping([name])}."
     )
+
+
+def _keeping(names: Sequence[str]) -> str:
+    return f"keep it for the organisation with {' and '.join(f'`oddish secrets set {name}`' for name in names)}"

@@ -86,12 +86,23 @@ def test_an_agent_without_a_key_is_refused_by_name_and_with_the_fix() -> None:
     assert "ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN" in refusal.value.message.replace(
         "ANTHROPIC_AUTH_TOKEN or ", ""
     )
+    assert "or an address: ANTHROPIC_BASE_URL" in refusal.value.message
+    assert "or a switch: CLAUDE_CODE_USE_BEDROCK" in refusal.value.message
+    assert str(refusal.value.fix).startswith("Run it with --ae ANTHROPIC_API_KEY, which takes")
     assert "oddish secrets set ANTHROPIC_API_KEY" in str(refusal.value.fix)
+
+
+def test_a_variable_of_a_task_is_asked_for_in_a_file() -> None:
+    with pytest.raises(MissingCredential) as refusal:
+        named("oracle", None, variable("JUDGE_KEY", "verifier.env")).check(())
+    assert "JUDGE_KEY=VALUE into a file and run it with --env-file FILE" in str(refusal.value.fix)
+    assert "--ae" not in str(refusal.value.fix)
 
 
 def test_both_halves_of_a_login_are_in_the_fix() -> None:
     with pytest.raises(MissingCredential) as refusal:
         named("rovodev-cli", None).check({"ROVODEV_USER_EMAIL"})
+    assert "--ae ROVODEV_USER_EMAIL --ae ROVODEV_USER_API_TOKEN" in str(refusal.value.fix)
     assert "oddish secrets set ROVODEV_USER_EMAIL` and `oddish secrets set ROVODEV_USER_API_TOKEN" in str(
         refusal.value.fix
     )
