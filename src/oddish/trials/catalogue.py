@@ -139,7 +139,7 @@ class Catalogue:
         refused = [offer for offer in named if offer.reason is not None]
         if usable and (usable[0].live or not any(offer.live for offer in refused)):
             return usable[0]
-        known = sorted({offer.environment for offer in offers if offer.reason is None})
+        known = self.environments(any_harbor=any_harbor, only=only)
         fix = f"Environments offered here: {', '.join(known)}." if known else None
         reasons = " ".join(dict.fromkeys(f"{offer.environment}: {offer.reason}" for offer in refused))
         if environment is None:
@@ -147,6 +147,18 @@ class Catalogue:
         if refused:
             raise EnvironmentUnavailable(f"The environment {environment!r} is not available. {reasons}", fix=fix)
         raise EnvironmentUnavailable(f"No worker offers the environment {environment!r}.", fix=fix)
+
+    def environments(self, *, any_harbor: bool, only: Collection[str] | None) -> list[str]:
+        """The names of those in ``only`` that a worker can run."""
+        return sorted(
+            {
+                offer.environment
+                for offer in self.offers
+                if offer.any_harbor == any_harbor
+                and offer.reason is None
+                and (only is None or offer.environment in only)
+            }
+        )
 
 
 async def load_catalogue(engine: AsyncEngine, *, patience_seconds: float) -> Catalogue:

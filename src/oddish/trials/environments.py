@@ -127,6 +127,10 @@ class Environments:
         self._refuse(catalogue, name)
         return catalogue.offer(name, any_harbor=any_harbor, only=self.enabled)
 
+    def offered(self, catalogue: Catalogue, *, any_harbor: bool) -> list[str]:
+        """The environments that a trial may name and a worker can run."""
+        return catalogue.environments(any_harbor=any_harbor, only=self.enabled)
+
     def _refuse(self, catalogue: Catalogue, name: str) -> None:
         known = read_environments().keys() | {offer.environment for offer in catalogue.offers}
         enabled = sorted(known if self.enabled is None else self.enabled)

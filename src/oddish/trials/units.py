@@ -7,7 +7,7 @@ whoever leaves it to the server is content with any, whoever names one is given 
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oddish.credentials import Table
@@ -63,6 +63,8 @@ class Unit:
     hash: bytes
     doors: Doors
     disable_web_tools: bool | None = None
+    offered: Sequence[str] = ()
+    """The environments that trials here can choose among."""
 
     def agent_config_on(self, definition: Mapping[str, object]) -> dict[str, object]:
         """The configuration of its trials on one task, as it is stored and shown."""
@@ -80,8 +82,19 @@ class Unit:
                 fix="Add solution/solve.sh, or use another agent.",
             )
         if found := findings(self._overridden(definition), self.offer.environment):
-            raise UnfitTask(found[0].sentence, fix=found[0].fix)
+            fix = found[0].fix if found[0].what == "Dockerfile" else self._elsewhere(definition)
+            raise UnfitTask(found[0].sentence, fix=fix)
         check_services(definition, self.doors)
+
+    def _elsewhere(self, definition: Mapping[str, object]) -> str:
+        """Which of the offered environments have what the task asks for."""
+        able = [name for name in self.offered if not findings(self._overridden(definition), name)]
+        if able:
+            return f"Run it in an environment that has it: {' or '.join(f'-e {name}' for name in able)}."
+        return (
+            f"No environment that workers offer here has it ({', '.join(self.offered)}); whoever runs the server can "
+            "add one."
+        )
 
     def _overridden(self, definition: Mapping[str, object]) -> Mapping[str, object]:
         """``definition`` with the GPUs and TPUs that the submission asks for instead."""
@@ -164,6 +177,7 @@ def unit(
         hash=unit_hash(config.agent, model, {**agent_config, **variant, "overrides": dict(config.overrides)}),
         doors=doors,
         disable_web_tools=config.disable_web_tools,
+        offered=environments.offered(catalogue, any_harbor=other),
     )
 
 

@@ -165,9 +165,26 @@ def test_what_can_never_run_is_refused() -> None:
     local = made(TrialConfig("nop", None, 1, environment="local"))
     with pytest.raises(UnfitTask, match=r"gpus = 1: .*local.* has no GPUs"):
         local.check_task({"environment": {"gpus": 1}})
+    with pytest.raises(UnfitTask) as refusal:
+        local.check_task({"environment": {"gpus": 1}})
+    assert refusal.value.fix == "Run it in an environment that has it: -e docker."
     made(TrialConfig("nop", None, 1)).check_task({"environment": {"gpus": 1}})
     overridden = made(TrialConfig("nop", None, 1, environment="local"), environment={"override_gpus": 0})
     overridden.check_task({"environment": {"gpus": 1}})
+
+
+def test_an_environment_that_nobody_offers_is_not_advised() -> None:
+    catalogue = Catalogue(
+        [
+            Offer("local@1", "local", AGENTS, 2048),
+            Offer("docker@1", "docker", AGENTS, 2048, reason="no engine answers."),
+        ]
+    )
+    config, places = TrialConfig("nop", None, 1), Environments(local=True)
+    entry = unit(config, catalogue, inherited_environment=None, harbor={}, doors=ALL, environments=places)
+    with pytest.raises(UnfitTask) as refusal:
+        entry.check_task({"environment": {"gpus": 1}})
+    assert str(refusal.value.fix).startswith("No environment that workers offer here has it (local)")
 
 
 def test_the_oracle_needs_a_solution() -> None:
