@@ -113,7 +113,7 @@ def _described(made: NewKey) -> str:
 
 
 def _print_keys(found: Iterable[ApiKey]) -> None:
-    made = table("Id", "Name", "Key", "Scope", "User", "Role", "Created", "Last used", "State")
+    made = table("Id", "Name", "Key", "Scope", "User", "Role", "Created", "Last used", "State", whole=("Id",))
     for entry in found:
         made.add_row(
             one_line(entry["id"]),

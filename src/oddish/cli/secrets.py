@@ -69,7 +69,7 @@ def ls(api: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif found["secrets"]:
-        shown = table("Name", "Created by", "Created", "Changed")
+        shown = table("Name", "Created by", "Created", "Changed", whole=("Name",))
         for entry in found["secrets"]:
             shown.add_row(
                 one_line(entry["name"]),
