@@ -76,10 +76,10 @@ HTTP = """{notice}
 
 # HTTP
 
-The server describes parameters and bodies itself: `GET /openapi.json` (OpenAPI 3.1). A key goes into the header
-`Authorization: Bearer ok_...` or `X-Api-Key: ok_...`. A key of scope `full` may do what `tasks` may, and that what
-`read` may; where a role is named, the key's user must have it as well. What belongs to another organisation is answered
-like what does not exist.
+The server describes parameters and bodies itself: `GET /openapi.json` (OpenAPI 3.1). Every route with GET answers HEAD
+with the same headers. A key goes into the header `Authorization: Bearer ok_...` or `X-Api-Key: ok_...`. A key of scope
+`full` may do what `tasks` may, and that what `read` may; where a role is named, the key's user must have it as well.
+What belongs to another organisation is answered like what does not exist.
 
 ## Routes
 

@@ -1,6 +1,7 @@
 """``python -m oddish.api``: serve HTTP until told to stop."""
 
 import asyncio
+import resource
 import signal
 import socket
 import sys
@@ -17,6 +18,9 @@ from oddish.settings import Settings
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 30
+MOST_CONNECTIONS = 4096
+OTHER_FILES = 128
+"""What a server opens beside connections: the database, the store, its own code."""
 
 log = structlog.get_logger()
 
@@ -58,11 +62,18 @@ async def serve(settings: Settings) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=most_connections(),
         lifespan="on",
     )
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
         signal.signal(ending, lambda *_: None)
     await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def most_connections() -> int:
+    """How many may be open at once, so that the files that may be open do for everything else."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(MOST_CONNECTIONS, files - OTHER_FILES))
 
 
 def inherited(descriptor: int | None) -> socket.socket | None:

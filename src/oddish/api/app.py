@@ -25,7 +25,7 @@ from oddish.api.routes import (
     uploads,
     versions,
 )
-from oddish.api.security import BodyLimit, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
+from oddish.api.security import BodyLimit, BodyPace, HeadAsGet, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
 from oddish.api.services import Services
 from oddish.settings import Settings
 
@@ -44,6 +44,10 @@ ROUTERS = (
     agents.router,
     secrets.router,
 )
+
+
+BODY_PAUSE_SECONDS = 60.0
+"""Between two pieces of a request body."""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -66,7 +70,9 @@ def create_app(settings: Settings) -> FastAPI:
             Middleware(AccessLog),
             Middleware(HostCheck, allowed=allowed_hosts(settings)),
             Middleware(OriginCheck, public_url=settings.public_url),
+            Middleware(BodyPace, pause=BODY_PAUSE_SECONDS),
             Middleware(BodyLimit, limit=settings.max_request_bytes),
+            Middleware(HeadAsGet),
         ],
     )
     app.state.services = services

@@ -15,6 +15,7 @@ REFUSALS: Mapping[int, str] = {
     401: "No key, or one that is unknown, expired or revoked.",
     403: "The key's scope or its user's role is too small, or a page of another origin asks for a change.",
     404: "Nothing of that id in the caller's organisation.",
+    408: "The body stopped arriving.",
     409: "The request contradicts what exists.",
     413: "The body is larger than this server accepts.",
     421: "The server does not answer for this host.",
@@ -79,7 +80,7 @@ def statuses(method: str, operation: Mapping[str, Any]) -> Iterator[int]:
     if changes:
         yield from (409, 507)
     if has_body:
-        yield 413
+        yield from (408, 413)
     yield from (421, 500, 503)
 
 

@@ -39,6 +39,13 @@ class MethodNotAllowed(OddishError):
     status = 405
 
 
+class BodyStalled(OddishError):
+    """Nothing more of a request's body came for a while."""
+
+    code = "body_stalled"
+    status = 408
+
+
 class Misdirected(OddishError):
     """The server does not answer for the host named by the request."""
 
@@ -123,6 +130,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
     known: dict[int, OddishError] = {
         404: NotFound(f"There is no {path} here."),
         405: MethodNotAllowed(f"{method} is not possible on {path}."),
+        408: BodyStalled(said, fix="Send the request again."),
         413: TooLarge(said),
     }
     response = refusal(known.get(error.status_code, InvalidInput(f"{said}.")), status=error.status_code)
@@ -137,6 +145,7 @@ def _methods(request: Request) -> Iterator[str]:
     for route in request.app.routes:
         if isinstance(route, APIRoute) and route.path_regex.match(request.url.path):
             yield from route.methods or ()
+            yield from {"HEAD"} if "GET" in (route.methods or ()) else ()
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:

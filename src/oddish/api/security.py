@@ -1,5 +1,6 @@
 """Checks and headers that apply to every request, whatever its route."""
 
+import asyncio
 from collections.abc import Iterable
 from urllib.parse import SplitResult, urlsplit
 
@@ -132,6 +133,67 @@ class BodyLimit:
 
     def _refusal(self) -> ASGIApp:
         return refusal(TooLarge(self._detail, fix="Send less at once; files go to the signed upload URL."))
+
+
+class BodyPace:
+    """Ends a request of whose body nothing arrives for ``pause`` seconds, and its connection.
+
+    What is received once the answer has begun is the end of the connection, however long that takes.
+    """
+
+    def __init__(self, app: ASGIApp, *, pause: float) -> None:
+        self._app = app
+        self._pause = pause
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        whole = answering = False
+
+        async def paced() -> Message:
+            nonlocal whole
+            if not (whole or answering):
+                try:
+                    async with asyncio.timeout(self._pause):
+                        message = await receive()
+                except TimeoutError:
+                    if not answering:
+                        raise self._refusal() from None
+                else:
+                    whole = not message.get("more_body", False)
+                    return message
+            return await receive()
+
+        async def noted(message: Message) -> None:
+            nonlocal answering
+            answering = True
+            await send(message)
+
+        await self._app(scope, paced, noted)
+
+    def _refusal(self) -> HTTPException:
+        detail = f"Nothing more of the request body came for {self._pause:g} seconds."
+        return HTTPException(408, detail, headers={"Connection": "close"})
+
+
+class HeadAsGet:
+    """Answers HEAD on every route as GET, without the body, and without making it where it is streamed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def headers_only(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app({**scope, "method": "GET"}, receive, headers_only)
 
 
 def _split(url: str) -> SplitResult:

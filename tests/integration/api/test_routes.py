@@ -76,3 +76,42 @@ def test_every_route_answers_whom_the_table_admits(
         assert statuses == expected, (method, path)
         if needed is not None and expected[STRANGER] == 200:
             assert not any(furnished.names[name] in answers[STRANGER].text for name in OBJECTS), path
+
+
+VARYING = ("date", "content-length")
+
+
+def test_every_get_route_answers_head_without_the_body(
+    server: Server, client: httpx2.Client, furnished: Furnished
+) -> None:
+    for (method, path), call in CALLS.items():
+        if method != "GET":
+            continue
+        whole = call.make(client, "GET", path, furnished, server)
+        answer = call.make(client, "HEAD", path, furnished, server)
+        assert (answer.status_code, answer.content) == (200, b""), path
+        first, second = ({**one.headers} for one in (whole, answer))
+        assert {name: first[name] for name in first if name not in VARYING} == {
+            name: second[name] for name in second if name not in VARYING
+        }, path
+        assert ("content-length" in first) == ("content-length" in second), path
+        refused = call.make(server.client(None), "HEAD", path, furnished, server)
+        assert refused.status_code == (200 if ACCESS[method, path] is None else 401), path
+    assert client.head("/absent").status_code == 404
+    assert client.head("/tasks/upload/complete").status_code == 405
+
+
+def test_a_file_that_the_caller_has_is_not_sent_again(client: httpx2.Client, furnished: Furnished) -> None:
+    path = furnished.path("/trials/{trial_id}/files/big.log")
+    whole = client.get(path)
+    tag = whole.headers["etag"]
+    for named in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        for call in (client.get, client.head):
+            answer = call(path, headers={"If-None-Match": named})
+            assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", tag)
+            assert "content-length" not in answer.headers
+    lines = [("If-None-Match", '"other"'), ("If-None-Match", tag)]
+    assert client.get(path, headers=lines).status_code == 304
+    for other in ('"other"', tag.strip('"'), ""):
+        assert client.get(path, headers={"If-None-Match": other}).content == whole.content
+    assert client.get(f"{path}x", headers={"If-None-Match": "*"}).status_code == 404

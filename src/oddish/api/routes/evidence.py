@@ -2,19 +2,26 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Header, Query, Response
 from starlette.responses import StreamingResponse
 
 from oddish.api.authentication import PrincipalOf
+from oddish.api.conditions import has_current
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.identity.principal import Principal
 from oddish.schemas.evidence import TrialFile, TrialFiles, TrialLogs
 from oddish.trials.evidence import Evidence, find_evidence, read_logs, read_result
 
-DOWNLOAD: dict[int | str, dict[str, object]] = {200: {"content": {"application/octet-stream": {}}}}
+DOWNLOAD: dict[int | str, dict[str, object]] = {
+    200: {"content": {"application/octet-stream": {}}},
+    304: {"description": "The caller has it already."},
+}
 
 type Limit = Annotated[int, Query(ge=1, le=1000)]
+type IfNoneMatch = Annotated[
+    list[str] | None, Header(description="Entity tags of what the caller has; 304 without a body if one is current.")
+]
 
 router = new_router()
 
@@ -39,11 +46,16 @@ async def files(
 
 
 @router.get("/trials/{trial_id}/files/{path:path}", tags=["trials"], response_class=Response, responses=DOWNLOAD)
-async def file(trial_id: str, path: str, principal: PrincipalOf, services: ServicesOf) -> Response:
+async def file(
+    trial_id: str, path: str, principal: PrincipalOf, services: ServicesOf, if_none_match: IfNoneMatch = None
+) -> Response:
     """The bytes of one file, always as a download."""
     evidence = await _evidence(services, principal, trial_id)
     found = evidence.file(path)
-    headers = {"Content-Length": str(found.size), "Content-Disposition": "attachment", "ETag": f'"{found.sha256}"'}
+    tag = {"ETag": f'"{found.sha256}"'}
+    if has_current(if_none_match or (), found.sha256):
+        return Response(status_code=304, headers=tag)
+    headers = {"Content-Length": str(found.size), "Content-Disposition": "attachment", **tag}
     return StreamingResponse(
         services.store.stream(evidence.key(found)), media_type="application/octet-stream", headers=headers
     )
