@@ -1,12 +1,14 @@
 """Secrets out of text and files: exact values only, so that nothing else is ever changed. No Harbor here."""
 
+import base64
 import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote, quote_plus
 
 from oddish.secrecy import SHORTEST_SECRET, is_secret_name
 
@@ -25,16 +27,42 @@ def secret_values(*environments: Mapping[str, str]) -> frozenset[str]:
     )
 
 
+type _Replacement = Callable[[re.Match[bytes]], bytes]
+
+
+def _replaced(_: re.Match[bytes]) -> bytes:
+    return REDACTED.encode()
+
+
+def _overwritten(match: re.Match[bytes]) -> bytes:
+    return b"*" * len(match[0])
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """As it is, and as it appears in JSON, in an address, and in Base64, whatever stands before and behind it there."""
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield quote_plus(secret)
+    content = secret.encode()
+    for before, shared in ((0, 0), (1, 2), (2, 3)):
+        # Of the last characters only those that hold nothing of what may follow.
+        last = (before + len(content)) * 8 // 6
+        yield base64.b64encode(bytes(before) + content).decode()[shared:last]
+        yield base64.urlsafe_b64encode(bytes(before) + content).decode()[shared:last]
+
+
 class Redactor:
-    """Replaces a fixed set of values, also as they appear inside JSON strings; the longest match wins."""
+    """Replaces a fixed set of values, also in the usual encodings (see ``_forms``); the longest match wins."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        usable = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        forms = usable | {json.dumps(secret)[1:-1] for secret in usable}
+        forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
         ordered = sorted(forms, key=len, reverse=True)
         self._text = re.compile("|".join(map(re.escape, ordered))) if ordered else None
         encoded = [form.encode() for form in ordered]
         self._bytes = re.compile(b"|".join(map(re.escape, encoded))) if ordered else None
+        self._encoded = encoded
         self._longest = max(map(len, encoded), default=0)
 
     def text(self, text: str) -> str:
@@ -42,8 +70,9 @@ class Redactor:
         return self._text.sub(REDACTED, text) if self._text else text
 
     def directory(self, root: Path) -> int:
-        """Take the secrets out of text files, names and link targets below ``root``; how many entries changed.
+        """Take the secrets out of files, names and link targets below ``root``; how many entries changed.
 
+        In files that are no text they are overwritten, so that everything else stays in its place.
         Symbolic links are not followed. A rewritten file is replaced as a whole, so that a hard link elsewhere keeps
         its content. An entry whose new name is taken gets a number. Raises OSError.
         """
@@ -52,7 +81,7 @@ class Redactor:
         changed = 0
         for _, directories, files, directory in os.fwalk(root, topdown=False, follow_symlinks=False):
             for name in files:
-                changed += self._file(name, directory)
+                changed += self._file(name, directory, self._bytes)
             for name in (*files, *directories):
                 changed += self._target(name, directory) or self._name(name, directory)
         return changed
@@ -81,50 +110,51 @@ class Redactor:
         self._name(name, directory)
         return True
 
-    def _file(self, name: str, directory: int) -> bool:
+    def _file(self, name: str, directory: int, secrets: re.Pattern[bytes]) -> bool:
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         except OSError:
             return False
         with os.fdopen(descriptor, "rb") as source:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or b"\0" in source.read(SAMPLE):
+            if not stat.S_ISREG(status.st_mode):
                 return False
+            replacement = _overwritten if b"\0" in source.read(SAMPLE) else _replaced
             source.seek(0)
-            if not self._stream(source, None):
+            if not self._holds_any(source):
                 return False
             source.seek(0)
             temporary = f".{os.getpid()}.redacted"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             copy = os.open(temporary, flags, stat.S_IMODE(status.st_mode), dir_fd=directory)
             with os.fdopen(copy, "wb") as target:
-                self._stream(source, target)
+                self._replace(source, target, secrets, replacement)
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         return True
 
-    def _stream(self, source: BinaryIO, target: BinaryIO | None) -> bool:
-        """Copy without the secrets; without a target only say whether there are any."""
-        if self._bytes is None:
-            return False
-        found = False
+    def _holds_any(self, source: BinaryIO) -> bool:
+        """By plain searches, which are many times faster than the one expression, and mostly find nothing."""
+        kept = b""
+        while chunk := source.read(CHUNK):
+            pending = kept + chunk
+            if any(form in pending for form in self._encoded):
+                return True
+            kept = pending[max(len(pending) - self._longest + 1, 0) :]
+        return False
+
+    def _replace(self, source: BinaryIO, target: BinaryIO, secrets: re.Pattern[bytes], by: _Replacement) -> None:
         pending = b""
         while chunk := source.read(CHUNK):
             pending += chunk
             keep = self._longest - 1 if len(chunk) == CHUNK else 0
             settled = max(len(pending) - keep, 0)
             position = 0
-            for match in self._bytes.finditer(pending):
+            for match in secrets.finditer(pending):
                 if match.start() >= settled:
                     break
-                if target is None:
-                    return True
-                found = True
-                target.write(pending[position : match.start()] + REDACTED.encode())
+                target.write(pending[position : match.start()] + by(match))
                 position = match.end()
             settled = max(settled, position)
-            if target is not None:
-                target.write(pending[position:settled])
+            target.write(pending[position:settled])
             pending = pending[settled:]
-        if target is not None:
-            target.write(self._bytes.sub(REDACTED.encode(), pending))
-        return found or self._bytes.search(pending) is not None
+        target.write(secrets.sub(by, pending))

@@ -1,7 +1,10 @@
 """Secrets out of text and directories."""
 
+import base64
 import os
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -33,7 +36,27 @@ def test_a_secret_inside_a_json_string_is_found() -> None:
     assert Redactor(['quo"ted\\secret']).text('{"a": "quo\\"ted\\\\secret"}') == '{"a": "[REDACTED]"}'
 
 
-def test_only_text_files_with_a_secret_are_rewritten(tmp_path: Path) -> None:
+def test_a_secret_is_found_in_an_address() -> None:
+    for encoded in (quote("a+b/c=d e&f", safe=""), quote("a+b/c=d e&f"), quote_plus("a+b/c=d e&f")):
+        assert Redactor(["a+b/c=d e&f"]).text(f"https://x/?key={encoded}&n=1") == "https://x/?key=[REDACTED]&n=1"
+
+
+@given(
+    secret=st.text(alphabet="abc+/=?>~", min_size=8, max_size=20),
+    before=st.binary(max_size=5),
+    behind=st.binary(max_size=5),
+    encode=st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]),
+)
+def test_nothing_to_speak_of_is_left_of_a_secret_in_base64(
+    secret: str, before: bytes, behind: bytes, encode: Callable[[bytes], bytes]
+) -> None:
+    encoded = encode(before + secret.encode() + behind).decode()
+    start, end = Redactor([secret]).text(encoded).split("[REDACTED]", 1)
+    assert len(start) <= len(before) * 8 // 6 + 1
+    assert len(end) <= len(behind) * 8 // 6 + 4
+
+
+def test_only_files_with_a_secret_are_rewritten(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     found = tmp_path / "deep" / "er" / "log.txt"
     found.write_text(f"key={SECRET}\nö\n")
@@ -41,13 +64,13 @@ def test_only_text_files_with_a_secret_are_rewritten(tmp_path: Path) -> None:
     clean = tmp_path / "clean.txt"
     clean.write_text("nothing")
     binary = tmp_path / "image.bin"
-    binary.write_bytes(b"\0" + SECRET.encode())
+    binary.write_bytes(b"\0" + SECRET.encode() + b"\0end")
     inode = clean.stat().st_ino
-    assert Redactor([SECRET]).directory(tmp_path) == 1
+    assert Redactor([SECRET]).directory(tmp_path) == 2
     assert found.read_text() == "key=[REDACTED]\nö\n"
     assert found.stat().st_mode & 0o777 == 0o640
     assert clean.stat().st_ino == inode
-    assert SECRET.encode() in binary.read_bytes()
+    assert binary.read_bytes() == b"\0" + b"*" * len(SECRET) + b"\0end"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["clean.txt", "deep", "er", "image.bin", "log.txt"]
 
 
