@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from oddish.cli.text import command, joined, moment, number, plural
 from oddish.cli.trials import cancelled, detail, finished, note, score, succeeded
 from oddish.client.types import JSON, Trial
-from oddish.soundness.environment import ELSEWHERE, LOCAL
+from oddish.soundness.environment import ELSEWHERE
 from oddish.soundness.verdict import Check, failed, ok, unchecked, warning
 from oddish.tasks.definition import TaskDefinition
+from oddish.tasks.fit import LOCAL
 
 ORACLE, NOP = "oracle", "nop"
 AGREEMENT, TIME = "agreement", "time"

@@ -1,7 +1,7 @@
-"""``python -m oddish.doctor.dockerfiles``: what is wrong with Dockerfiles, without building anything.
+"""``python -m oddish.doctor.dockerfiles``: what is around Dockerfiles that they do not go with; nothing is built.
 
 Reads a JSON list of their paths from standard input and prints a JSON object from path to its flaws, each with
-``message``, ``fix``, ``local_only``: whether only the local sandbox minds it, and ``certain``: whether it refuses it.
+``message``, ``fix`` and ``certain``: whether nobody can build it; else it may not work in the local sandbox.
 """
 
 import json
@@ -15,25 +15,22 @@ from oddish.sandbox import dockerfile, host, plan
 from oddish.sandbox.context import Context
 from oddish.sandbox.likeness import same_system
 
-_OTHER_ENGINE = "docker environment"
-
 
 class Flaw(TypedDict):
     message: str
     fix: str | None
-    local_only: bool
     certain: bool
 
 
 def flaws(path: Path) -> list[Flaw]:
-    """Of one Dockerfile, whose directory is the build context; after one that cannot be understood there is no more."""
+    """Of one Dockerfile, whose directory is the build context; none of one that cannot be followed."""
     try:
         made = plan.make(dockerfile.parse(path.read_text(errors="replace")))
-    except InvalidTask as error:
-        return [_flaw(error)]
+    except InvalidTask:
+        return []
     except OSError as error:
         said = f"It cannot be read: {error.strerror}."
-        return [Flaw(message=said, fix="Make it a readable file.", local_only=False, certain=True)]
+        return [Flaw(message=said, fix="Make it a readable file.", certain=True)]
     return [*_other_system(made), *_missing_sources(made, Context(path.parent))]
 
 
@@ -44,7 +41,6 @@ def _other_system(made: plan.Plan) -> Iterator[Flaw]:
             message=f"The local sandbox runs its commands on the machine's own system, here {host.system_name()}, in "
             f"place of {made.image}.",
             fix="Run it with -e docker if it needs what the image brings.",
-            local_only=True,
             certain=False,
         )
 
@@ -57,11 +53,7 @@ def _missing_sources(made: plan.Plan, context: Context) -> Iterator[Flaw]:
             try:
                 context.sources(source, step.line)
             except InvalidTask as error:
-                yield _flaw(error)
-
-
-def _flaw(error: InvalidTask) -> Flaw:
-    return Flaw(message=error.message, fix=error.fix, local_only=_OTHER_ENGINE in (error.fix or ""), certain=True)
+                yield Flaw(message=error.message, fix=error.fix, certain=True)
 
 
 def main() -> None:

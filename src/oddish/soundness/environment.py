@@ -3,51 +3,34 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from oddish.soundness.parts import ENVIRONMENT, missing_environment
 from oddish.soundness.verdict import Check, failed, ok, warning
-from oddish.tasks.definition import TaskDefinition
+from oddish.tasks.definition import TaskDefinition, sandboxes
+from oddish.tasks.fit import LOCAL, Finding, findings
 
-ENVIRONMENT = "environment"
-LOCAL = "local"
 ELSEWHERE = "Run it with -e docker or in another environment that has it."
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something in a Dockerfile. ``local_only``: a container engine would accept it. ``certain``: else it may work."""
+    """Something in a Dockerfile that can be read. Unless ``certain``, only the local sandbox is concerned, maybe."""
 
     file: str
     message: str
     fix: str | None
-    local_only: bool
     certain: bool
 
 
-def beyond_local(task: TaskDefinition, flaws: Sequence[Flaw]) -> list[str]:
-    """What the task needs and the local sandbox has not."""
-    wanted = task.environment
-    needs = [
-        ("services (environment/docker-compose.yaml)", wanted.has_compose),
-        ("Windows", wanted.os == "windows"),
-        ("GPUs", wanted.gpus > 0),
-        ("a TPU", wanted.needs_tpu),
-        ("a list of allowed hosts", wanted.network_mode == "allowlist"),
-    ]
-    return [
-        *(f"The local sandbox has no {name.removeprefix('a ')}." for name, needed in needs if needed),
-        *(f"{flaw.file}: {flaw.message}" for flaw in flaws if flaw.local_only and flaw.certain),
-    ]
+def refusals(task: TaskDefinition, chosen: str | None) -> list[Finding]:
+    """Why a server would refuse the task's trials. ``chosen`` is where they are to run, None: the server decides."""
+    if chosen is not None:
+        return findings(sandboxes(task), chosen)
+    return [finding for finding in findings(sandboxes(task), LOCAL) if finding.everywhere]
 
 
-def missing_environment(task: TaskDefinition) -> Check | None:
-    """That nothing says what the task runs in, if so: no trial of it can start."""
-    wanted = task.environment
-    if wanted.docker_image or wanted.has_dockerfile or wanted.has_compose:
-        return None
-    return failed(
-        ENVIRONMENT,
-        "environment/ has neither a Dockerfile nor a docker-compose.yaml, and task.toml names no image.",
-        "Add environment/Dockerfile, or set docker_image under [environment].",
-    )
+def local_obstacles(task: TaskDefinition) -> list[Finding]:
+    """Why the local sandbox, and not every environment, refuses the task."""
+    return [finding for finding in findings(sandboxes(task), LOCAL) if not finding.everywhere]
 
 
 def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str | None) -> Iterator[Check]:
@@ -56,15 +39,14 @@ def check_environment(task: TaskDefinition, flaws: Sequence[Flaw], chosen: str |
     if (missing := missing_environment(task)) is not None:
         yield missing
         return
-    broken = [flaw for flaw in flaws if not flaw.local_only]
-    for flaw in broken:
-        yield failed(ENVIRONMENT, f"{flaw.file}: {flaw.message}", flaw.fix)
-    needs = beyond_local(task, flaws) if chosen in (None, LOCAL) else []
-    for need in needs:
-        yield failed(ENVIRONMENT, need, ELSEWHERE) if chosen == LOCAL else warning(ENVIRONMENT, need, ELSEWHERE)
+    refused = refusals(task, chosen)
+    broken = [flaw for flaw in flaws if flaw.certain]
+    obstacles = local_obstacles(task) if chosen is None else []
     doubts = [flaw for flaw in flaws if not flaw.certain] if chosen in (None, LOCAL) else []
-    for doubt in doubts:
-        yield warning(ENVIRONMENT, f"{doubt.file}: {doubt.message}", doubt.fix)
-    if not broken and not needs and not doubts:
+    yield from (failed(ENVIRONMENT, finding.sentence, finding.fix) for finding in refused)
+    yield from (failed(ENVIRONMENT, f"{flaw.file}: {flaw.message}", flaw.fix) for flaw in broken)
+    yield from (warning(ENVIRONMENT, finding.sentence, finding.fix) for finding in obstacles)
+    yield from (warning(ENVIRONMENT, f"{doubt.file}: {doubt.message}", doubt.fix) for doubt in doubts)
+    if not (refused or broken or obstacles or doubts):
         source = "Dockerfile" if wanted.has_dockerfile else wanted.docker_image or "docker-compose.yaml"
         yield ok(ENVIRONMENT, source)

@@ -4,9 +4,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 
 from oddish.soundness.contents import glance_at
-from oddish.soundness.environment import missing_environment
 from oddish.soundness.files import check_files, check_scripts
-from oddish.soundness.parts import check_instruction, check_keys, check_solution
+from oddish.soundness.parts import check_instruction, check_keys, check_solution, missing_environment
 from oddish.soundness.verdict import Check
 from oddish.tasks.definition import TaskDefinition
 from oddish.tasks.package import PublishedFile

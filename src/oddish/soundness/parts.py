@@ -11,10 +11,23 @@ from oddish.tasks.definition import TaskDefinition
 from oddish.tasks.keys import unknown_keys
 
 KEYS, INSTRUCTION, SOLUTION, REWARD, LIMITS = "keys", "instruction", "solution", "reward", "time limits"
+ENVIRONMENT = "environment"
 DEADLINE_SECONDS = 12 * 3600
 """What a deployment ends attempts after, unless it is set otherwise."""
 _REWARD = re.compile(rb"reward\.(txt|json)|/logs/verifier|verifier_dir", re.IGNORECASE)
 _BEGINNINGS = {"linux": "solve.sh", "windows": "solve.bat"}
+
+
+def missing_environment(task: TaskDefinition) -> Check | None:
+    """That nothing says what the task runs in, if so: no trial of it can start."""
+    wanted = task.environment
+    if wanted.docker_image or wanted.has_dockerfile or wanted.has_compose:
+        return None
+    return failed(
+        ENVIRONMENT,
+        "environment/ has neither a Dockerfile nor a docker-compose.yaml, and task.toml names no image.",
+        "Add environment/Dockerfile, or set docker_image under [environment].",
+    )
 
 
 def check_keys(document: dict[str, Any]) -> Iterator[Check]:

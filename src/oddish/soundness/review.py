@@ -8,7 +8,7 @@ from pathlib import Path
 from oddish.errors import OddishError
 from oddish.soundness.contents import read_contents
 from oddish.soundness.dockerfiles import flaws_of
-from oddish.soundness.environment import LOCAL, Flaw, beyond_local, check_environment
+from oddish.soundness.environment import Flaw, check_environment, local_obstacles, refusals
 from oddish.soundness.files import check_files, check_scripts, check_secrets
 from oddish.soundness.parts import (
     SOLUTION,
@@ -74,9 +74,9 @@ def _review(directory: Path, flaws: Sequence[Flaw], environment: str | None) -> 
         check_scripts(contents.files),
         check_secrets(contents.files),
     ]
-    obstacles = beyond_local(task, flaws)
-    sendable = contents.refusal is None and not (environment == LOCAL and obstacles)
-    return Review(directory, task, tuple(checks), sendable, obstacles[0] if obstacles else None)
+    sendable = contents.refusal is None and not refusals(task, environment)
+    obstacles = local_obstacles(task)
+    return Review(directory, task, tuple(checks), sendable, obstacles[0].sentence if obstacles else None)
 
 
 def _with_different_names(reviews: Sequence[Review]) -> Iterator[Review]:

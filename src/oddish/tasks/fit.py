@@ -28,6 +28,8 @@ class Finding:
     why: str
     """A sentence."""
     fix: str
+    everywhere: bool = False
+    """No environment can do better."""
 
     @property
     def sentence(self) -> str:
@@ -79,7 +81,7 @@ def _findings(definition: Mapping[str, object], environment: str) -> Iterator[Fi
     own, verifiers = definition.get("environment"), definition.get("verifier_environments")
     if isinstance(own, Mapping):
         yield from _of(own, environment, able, "environment")
-    for place in verifiers if _is_list(verifiers) else ():
+    for place in _list(verifiers):
         if isinstance(place, Mapping):
             yield from _of(place, environment, able, "verifier.environment")
 
@@ -98,7 +100,7 @@ def _needs(wanted: Mapping[str, object], table: str) -> Iterator[tuple[str, str,
     Networks of tasks with services are left to the engine: there it depends on more than the environment.
     """
     phases, usual = wanted.get("phase_network_modes"), wanted.get("network_mode", "public")
-    modes = {usual, *(phases if _is_list(phases) else ())}
+    modes = {usual, *_list(phases)}
     alone = not wanted.get("has_compose")
     yield "GPUs", f"{table}.gpus = {wanted.get('gpus')}", "gpus", bool(wanted.get("gpus"))
     yield "TPUs", f"{table}.tpu", "tpus", bool(wanted.get("needs_tpu"))
@@ -116,24 +118,26 @@ def _elsewhere(ability: str) -> str:
 
 
 def _dockerfile(wanted: Mapping[str, object], environment: str, *, builds_images: bool) -> Iterator[Finding]:
-    """Of a Dockerfile that is built from, what is in it that a container engine refuses as well, or only this one."""
+    """What cannot be followed in it. A container engine is left to say so where it may read it in another way."""
     text = wanted.get("dockerfile")
     if not isinstance(text, str):
         return
     try:
         plan.make(dockerfile.parse(text))
     except InvalidTask as error:
-        if builds_images and (isinstance(error, dockerfile.NeedsEngine) or _may_be_unused(wanted, text)):
+        mistake = not isinstance(error, dockerfile.NeedsEngine) and not _may_be_read_otherwise(wanted, text)
+        if builds_images and not mistake:
             return
         file = f"{_directory(wanted)}/Dockerfile"
         if line := _LINE.match(error.message):
             where, said = f"{file}{line[1]}", error.message[line.end() :]
         else:
             where, said = file, error.message
-        yield Finding("Dockerfile", where, f"The environment {environment!r} refuses it: {said}", error.fix or "")
+        why = f"It cannot be built: {said}" if mistake else f"The environment {environment!r} refuses it: {said}"
+        yield Finding("Dockerfile", where, why, error.fix or "", everywhere=mistake)
 
 
-def _may_be_unused(wanted: Mapping[str, object], text: str) -> bool:
+def _may_be_read_otherwise(wanted: Mapping[str, object], text: str) -> bool:
     return bool(wanted.get("docker_image") or wanted.get("has_compose") or _OTHER_SYNTAX.search(text))
 
 
@@ -141,5 +145,5 @@ def _directory(wanted: Mapping[str, object]) -> object:
     return wanted.get("directory") or "environment"
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()

@@ -124,6 +124,7 @@ def test_a_line_that_only_an_engine_can_honour_is_named(tmp_path: Path, line: st
     assert found.where == "environment/Dockerfile line 3"
     assert found.why.startswith(f"The environment 'local' refuses it: {why}")
     assert "-e docker" in found.fix
+    assert not found.everywhere
     assert findings(kept, "docker") == []
 
 
@@ -143,7 +144,8 @@ def test_a_dockerfile_that_nobody_can_build_is_refused_wherever_it_is_built(
     for environment in ("local", "docker", "daytona", "e2b"):
         found = only(kept, environment)
         assert (found.what, found.where) == ("Dockerfile", where)
-        assert f"'{environment}' refuses it" in found.why
+        assert found.why.startswith("It cannot be built: ")
+        assert found.everywhere
         assert found.fix
     assert findings(kept, "my.module:Box") == []
 
