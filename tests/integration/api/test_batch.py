@@ -83,10 +83,10 @@ def test_a_batch_of_refusals_alone_is_no_error_of_the_call(client: httpx2.Client
 
 
 def test_a_repeated_batch_does_what_is_left(server: Server, client: httpx2.Client, task_ids: list[str]) -> None:
-    wanted = [submission(task_ids[0]), submission(task_ids[1], environment="moon"), submission(task_ids[2])]
+    wanted = [submission(task_ids[0]), submission(task_ids[1], environment="docker"), submission(task_ids[2])]
     first = send(client, wanted, "one")
     assert first.status_code == 207
-    server.offer("moon")
+    server.offer("docker")
     second = send(client, wanted, "one")
     assert (second.status_code, REPLAYED in second.headers) == (200, False)
     for index in (0, 2):
