@@ -86,6 +86,11 @@ def test_a_command_of_compose_is_read_as_harbor_writes_it() -> None:
     assert parse_exec(arguments) == expected
 
 
+@pytest.mark.parametrize("name", ["GIT_TOKEN", "HARBOR_API_KEY", "DOCKER_PASSWORD", "ODDISH_SECRET"])
+def test_no_secret_is_written_out_because_of_how_its_name_begins(name: str) -> None:
+    assert without_values({name: "secret"}) == (["--env", name], {name: "secret"})
+
+
 def test_values_of_variables_are_not_among_the_arguments_of_the_program() -> None:
     options, variables = without_values({"API_KEY": "secret", "PATH": "/opt/bin"})
     assert options == ["--env", "API_KEY", "--env", "PATH=/opt/bin"]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from oddish.variables import can_be_handed_over
+from oddish.secrecy import is_secret_name
+from oddish.variables import can_be_handed_over, is_variable_name
 
 _WITH_VALUE = frozenset({"-w", "-u"})
 _WITHOUT_MEANING = frozenset({"-T", "--no-TTY"})
@@ -38,10 +39,14 @@ def parse_exec(arguments: Sequence[str]) -> Exec:
 
 def without_values(env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Options that take the variables from the program's own environment, where other users cannot read them, and
-    that environment. Variables that would steer the program itself have to be written out."""
-    quiet = {name: value for name, value in env.items() if can_be_handed_over(name)}
+    that environment. Variables that would steer the program itself have to be written out: no secret is among them."""
+    quiet = {name: value for name, value in env.items() if can_be_handed_over(name) or _is_secret(name)}
     shown = [f"{name}={value}" for name, value in env.items() if name not in quiet]
     return [part for variable in (*quiet, *shown) for part in ("--env", variable)], quiet
+
+
+def _is_secret(name: str) -> bool:
+    return is_variable_name(name) and is_secret_name(name)
 
 
 def service_of_path(argument: str) -> str | None:
