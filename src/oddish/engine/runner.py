@@ -14,7 +14,7 @@ from harbor.trial.hooks import LogEntry, TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 from harbor.utils.redaction import scrub_file_text
 
-from oddish.engine import process
+from oddish.engine import process, rewardfiles
 from oddish.engine.config import refuse_reserved_variables, trial_config
 from oddish.engine.connection import Connection, ProtocolError
 from oddish.engine.hosts import keep_model_host
@@ -112,6 +112,7 @@ class Execution:
         refuse_reserved_variables(self._run["env"])
         os.environ.update(self._run["env"])
         spare_short_values()
+        rewardfiles.follow_no_links()
         config = trial_config(self._run)
         config.agent = keep_model_host(config.agent)
         with signed_in(self._logins, Path(self._run["trials_dir"]) / LOGINS):
