@@ -1,6 +1,6 @@
 """What tests with real trials share."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +18,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_engine() -> Iterator[None]:
+    """Trials run in the local sandbox, whatever engine this machine has: that is for tests/docker."""
+    with pytest.MonkeyPatch.context() as machine:
+        machine.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+        yield
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def main() -> None:
         registry.use_our_docker()
         greeting = hello(probe)
     control.send(greeting)
-    docker = (registry.DOCKER,) if "docker" in greeting["environments"] else ()
+    docker = (registry.DOCKER,) if "docker" in greeting["environments"] and registry.docker_is_ours() else ()
     for module in (*USED_BY_MOST_ATTEMPTS, *docker):
         importlib.import_module(module)
     gc.collect()
