@@ -5,11 +5,13 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from oddish.outcome import from_record, judge
 from oddish.queue.claim import claim
 from oddish.storage.manifest import read_manifest
+from oddish.worker import execution
 from support.deployments import Deployment, RunningWorker
 
 pytestmark = pytest.mark.anyio
@@ -199,3 +201,19 @@ async def test_a_failure_is_told_without_places_of_the_worker(
     attempts = await deployment.attempts(trial_id)
     assert len(attempts) == trial["attempts"]
     assert not any(str(oddish_home) in repr((entry["failure"], entry["facts"]["judged"])) for entry in attempts)
+
+
+async def test_a_child_that_cannot_even_mind_its_deadline_is_killed(
+    deployment: Deployment, slow_task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "OVERDUE_SECONDS", 0.5)
+    settings = deployment.settings.model_copy(update={"attempt_deadline_seconds": 4.0})
+    trial_id = await deployment.submit(await deployment.task(slow_task))
+    async with RunningWorker(settings) as service:
+        await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
+        assert service.engine_pid is not None
+        for child in psutil.Process(service.engine_pid).children():
+            child.suspend()
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["attempts"], trial["reasons"]) == ("failed", 1, ["deadline"])
+    assert "was killed" in trial["error_message"]

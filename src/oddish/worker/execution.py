@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from oddish.engine.redaction import Redactor
 from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
-from oddish.outcome import AttemptFacts, Ending, RecordedException, judge, to_record
+from oddish.outcome import ATTEMPT_DEADLINE, AttemptFacts, Ending, RecordedException, judge, to_record
 from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
@@ -48,6 +49,10 @@ OWN_TASK = "task"
 """Beside the directory of the trial, whose name is that of the attempt."""
 CANCEL_GRACE_SECONDS = 15.0
 """What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
+
+
+OVERDUE_SECONDS = 120.0
+"""How long after its deadline a child is killed that has not ended; it needs up to a minute to do so itself."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class Execution:
         self._services = services
         self._prefix = f"trials/{claim.subject_id}/{claim.tag}"
         self._cancelled = asyncio.Event()
+        self._overdue = False
         self._cleared_up = True
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
@@ -188,13 +194,21 @@ class Execution:
                 return Done(type="done", trial_dir=None, cancelled=True, failure=None)
             async with engine.attempt(run) as child:
                 self._cleared_up = False
-                canceller = asyncio.create_task(self._cancel_when_asked(child))
+                watchers = [
+                    asyncio.create_task(self._cancel_when_asked(child)),
+                    asyncio.create_task(self._kill_when_overdue(child, run["deadline_sec"])),
+                ]
                 try:
                     async for line in child:
                         if line["type"] == "stage":
                             await self._show(line["stage"])
+                except AttemptCrashed:
+                    if self._overdue:
+                        return _overdue(run)
+                    raise
                 finally:
-                    canceller.cancel()
+                    for watcher in watchers:
+                        watcher.cancel()
         if child.done is None:
             raise AttemptCrashed(child.label, await child.wait())
         self._cleared_up = True
@@ -228,6 +242,12 @@ class Execution:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CANCEL_GRACE_SECONDS):
                 await child.wait()
+        await child.kill()
+
+    async def _kill_when_overdue(self, child: Child, deadline_sec: float) -> None:
+        """A child ends itself at its deadline, unless it hangs so badly that not even its clock runs."""
+        await asyncio.sleep(deadline_sec + OVERDUE_SECONDS)
+        self._overdue = True
         await child.kill()
 
     async def _report(self, spec: TrialSpec | None, ended: Ended) -> None:
@@ -291,6 +311,17 @@ class _Tidy:
 def _has_services(spec: TrialSpec) -> bool:
     environment = spec.harbor.get("environment")
     return isinstance(environment, dict) and bool(environment.get("extra_docker_compose"))
+
+
+def _overdue(run: Run) -> Done:
+    failure = Failure(
+        type=ATTEMPT_DEADLINE,
+        message=f"The attempt did not end at its total deadline of {run['deadline_sec']:g} s and was killed.",
+        phase=None,
+        occurred_at=datetime.now(UTC).isoformat(),
+    )
+    directory = Path(run["trials_dir"]) / run["trial_name"]
+    return Done(type="done", trial_dir=str(directory), cancelled=False, failure=failure)
 
 
 def _report(
