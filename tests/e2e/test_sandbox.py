@@ -16,7 +16,8 @@ import pytest
 
 from oddish.errors import InvalidInput, Unavailable
 from oddish.sandbox import cgroup, host, users
-from oddish.sandbox.sandbox import CommandFailed, Sandbox
+from oddish.sandbox.failures import CommandFailed
+from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import Bind, Command, Limits, User
 from oddish.sandbox.support import support
 from oddish.sandbox.sweep import sweep

@@ -14,8 +14,8 @@ from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPol
 
 from oddish.errors import InvalidTask
 from oddish.sandbox import cgroup, host
+from oddish.sandbox.failures import DiskLimitExceeded
 from oddish.sandbox.platforms import current
-from oddish.sandbox.sandbox import DiskLimitExceeded
 from support.sandbox_environments import StartEnvironment, environments
 from support.sandbox_kit import names
 

@@ -15,7 +15,7 @@ from harbor.trial.trial import Trial
 
 from oddish.errors import InvalidTask, Unavailable
 from oddish.sandbox import host
-from oddish.sandbox.sandbox import CommandFailed
+from oddish.sandbox.failures import CommandFailed
 from support.sandbox_environments import StartEnvironment, environments
 from support.sandbox_kit import NOTHING, names, traces
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from oddish.sandbox import cgroup, host
+from oddish.sandbox.failures import CommandFailed
 from oddish.sandbox.libraries import DIRECTORY as LIBRARIES
-from oddish.sandbox.sandbox import CommandFailed, Sandbox
+from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, Command, Limits, Spec
 from support.engine_kit import until
 

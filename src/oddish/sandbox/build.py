@@ -7,10 +7,12 @@ from oddish.errors import InvalidInput, InvalidTask
 from oddish.sandbox import host, users
 from oddish.sandbox.context import Context
 from oddish.sandbox.copying import copy, shell
+from oddish.sandbox.failures import CommandFailed
 from oddish.sandbox.likeness import same_system
 from oddish.sandbox.plan import Copy, MakeDirectory, Plan, Run, Step
-from oddish.sandbox.sandbox import CommandFailed, OutputLine, Sandbox
+from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, Command
+from oddish.sandbox.streams import OutputLine
 from oddish.sandbox.transfer import TransferFailed
 
 _PROGRAMS = ("sh", "env", "sleep", "tar", "cat", "mkdir", "chmod", "dirname")

@@ -1,7 +1,7 @@
 """Whether a sandbox takes more of the disk than it may. Standard library only: the keeper imports it.
 
-Measuring a tree takes a walk through it, so it is done only when the filesystem has lost as much free space since the
-last walk as would be needed to exceed the limit.
+Measuring a tree takes a walk through it, so it is done when the filesystem has lost as much free space since the last
+walk as would be needed to exceed the limit, and now and then because others may have freed as much as was taken.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ _RESERVE_BYTES = 1024**3
 _RESERVE_SHARE = 0.05
 _FAIR_SHARE = 0.25
 _REST_PER_WALK = 10
+_LONGEST_SECONDS = 10.0
 _MEBIBYTE = 1024**2
 _OVERHEAD_BYTES = 16 * _MEBIBYTE
 """What directories and half-filled blocks may take beside the limit: one file as large as the limit is no breach."""
@@ -42,14 +43,23 @@ class Reserve:
 class DiskWatch:
     """``limit`` in bytes, None for no limit but the machine's reserve. ``init`` is the process id of the sandbox's."""
 
-    def __init__(self, directory: str, limit: int | None, init: int, reserve: "Reserve | None" = None) -> None:
+    def __init__(
+        self,
+        directory: str,
+        limit: int | None,
+        init: int,
+        reserve: "Reserve | None" = None,
+        longest: float = _LONGEST_SECONDS,
+    ) -> None:
         self._directory = directory
         self._limit = limit
         self._init = init
         self._reserve = reserve or Reserve.of(directory)
         self._used = 0
         self._free = self._free_bytes()
+        self._longest = longest
         self._next_walk = 0.0
+        self._latest_walk = time.monotonic() + longest
 
     def verdict(self) -> "Report | None":
         """Why the sandbox has to end, or None."""
@@ -59,11 +69,13 @@ class DiskWatch:
             most = self._limit + _OVERHEAD_BYTES
             allowed = most if allowed is None else min(most, allowed)
         grown = self._used + self._free - free
-        if allowed is None or grown <= allowed or time.monotonic() < self._next_walk:
-            return None
         begun = time.monotonic()
+        if allowed is None or begun < self._next_walk or (grown <= allowed and begun < self._latest_walk):
+            return None
         self._used, self._free = used_bytes(self._directory) + self._deleted_bytes(), self._free_bytes()
-        self._next_walk = time.monotonic() + _REST_PER_WALK * (time.monotonic() - begun)
+        ended = time.monotonic()
+        self._next_walk = ended + _REST_PER_WALK * (ended - begun)
+        self._latest_walk = max(self._next_walk, ended + self._longest)
         if self._used <= allowed:
             return None
         held = f"the sandbox holds {self._used // _MEBIBYTE} MB on disk"

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from oddish.sandbox.sandbox import CommandFailed, OutputLine, Sandbox
+from oddish.sandbox.failures import CommandFailed
+from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import Command
+from oddish.sandbox.streams import OutputLine
 
 _PATIENCE_SECONDS = 2.0
 """What an engine takes to start a container, and more than an entry script takes before it hands over."""

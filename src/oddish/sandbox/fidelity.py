@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from oddish.sandbox.plan import Plan
 
+_NO_GROUPS = "control groups are not writable for this worker (run it as root, or delegate one to its user)"
+
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
@@ -28,8 +30,12 @@ def notes(plan: Plan, image: str, here: Circumstances) -> tuple[str, ...]:
     if here.network:
         result.append("the network is this machine's own: ports are shared with everything that runs on it")
     if here.cpus is not None:
-        ceiling = "a share of the machine under load, no ceiling" if "cpu" in here.controllers else "not bounded"
+        ceiling = (
+            "a share of the machine under load, no ceiling"
+            if "cpu" in here.controllers
+            else f"not enforced: {_NO_GROUPS}"
+        )
         result.append(f"cpus = {here.cpus:g} is {ceiling}")
     if here.memory_mb is not None and "memory" not in here.controllers:
-        result.append(f"memory_mb = {here.memory_mb} is not enforced: control groups are not writable here")
+        result.append(f"memory_mb = {here.memory_mb} is not enforced: {_NO_GROUPS}")
     return (*result, *plan.notes)

@@ -21,6 +21,7 @@ import select
 import signal
 import socket
 import struct
+import time
 
 from oddish.removal import delete
 from oddish.sandbox import privileges
@@ -40,7 +41,8 @@ STARTED, ENDED, FAILED = 1, 2, 3
 
 _NAMESPACES = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
 _KILL_ROUNDS = 50
-_REMOVAL_ATTEMPTS = 250
+_REMOVAL_SECONDS = 10.0
+_REMOVAL_PAUSE_SECONDS = 0.002
 
 
 def bootstrap(*descriptors: int) -> list[str]:
@@ -195,7 +197,7 @@ class _Supervisor:
             while True:
                 os.waitpid(-1, 0)
         for group in self.claim["groups"]:
-            remove_group(group)
+            remove_group(group, _REMOVAL_SECONDS)
         delete(self.claim["directory"])
 
 
@@ -387,15 +389,17 @@ def _weigh_again(group: str) -> None:
             file.write(ordinary)
 
 
-def remove_group(path: str) -> bool:
-    """Remove a control group once the last process in it has gone; False when that takes longer than half a second."""
-    for _ in range(_REMOVAL_ATTEMPTS):
+def remove_group(path: str, patience: float = 0.5) -> bool:
+    """Remove a control group once the last process in it has gone; False when that takes longer, in seconds."""
+    deadline = time.monotonic() + patience
+    while True:
         try:
             os.rmdir(path)  # noqa: PTH106
         except FileNotFoundError:
             return True
         except OSError:
-            select.select([], [], [], 0.002)
+            if time.monotonic() > deadline:
+                return False
+            select.select([], [], [], _REMOVAL_PAUSE_SECONDS)
         else:
             return True
-    return False

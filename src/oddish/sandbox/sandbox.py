@@ -7,19 +7,19 @@ import marshal
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 from oddish.errors import Unavailable
 from oddish.sandbox import cgroup, host, keeper, layout, libraries, privileges, sweep, syscalls
-from oddish.sandbox.capture import Capture, Lines
+from oddish.sandbox.capture import Capture
+from oddish.sandbox.failures import CommandFailed, DiskLimitExceeded, DiskScarce
 from oddish.sandbox.spec import Command, Completed, Spec
+from oddish.sandbox.streams import OutputLine, Stream, Streams
 
 if TYPE_CHECKING:
     from oddish.sandbox.wire import Claim, Order, Report, Request
-
-type Stream = Literal["stdout", "stderr"]
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
@@ -31,46 +31,11 @@ _NICENESS = 10
 """Of commands where no control group makes the rest of the machine come first."""
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
-type OutputLine = Callable[[str, Stream], Awaitable[None]]
-
 
 def _keeper_environment() -> dict[str, str]:
     """Nothing of the caller's, which may hold secrets, except what the interpreter itself may need to start."""
     inherited = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return {"PATH": "/usr/bin:/bin"} | inherited
-
-
-_MALFORMED = frozenset({errno.EINVAL, errno.E2BIG})
-_EXHAUSTED = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
-
-
-class CommandFailed(RuntimeError):
-    """A command could not be started: no such program, no such directory, the sandbox is gone.
-
-    ``code`` is the kernel's ``errno``; 0 when the sandbox is gone.
-    """
-
-    def __init__(self, message: str, code: int = 0) -> None:
-        super().__init__(message)
-        self.code = code
-
-    @property
-    def malformed(self) -> bool:
-        """Whether it is the command itself that no sandbox could start."""
-        return self.code in _MALFORMED
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether there were too many processes or too little memory for it."""
-        return self.code in _EXHAUSTED
-
-
-class DiskLimitExceeded(CommandFailed):
-    """The sandbox was ended because it held more on disk than it may."""
-
-
-class DiskScarce(CommandFailed):
-    """The sandbox was ended because the machine's disk was almost full and it held much of it."""
 
 
 class Running:
@@ -107,7 +72,7 @@ class Sandbox:
         self._running: dict[int, Running] = {}
         self._started: dict[int, asyncio.Future[None]] = {}
         self._sending = asyncio.Lock()
-        self._drains: set[int] = set()
+        self._streams = Streams()
         self._inbox = bytearray()
         self._count = 0
         self._ended = False
@@ -359,7 +324,7 @@ class Sandbox:
             on_start(running.pid)
         captures = [Capture(output_limit), Capture(output_limit)]
         pumps = [
-            asyncio.create_task(self._pump(read, running, capture, name, on_line))
+            asyncio.create_task(self._streams.pump(read, running.ended, capture, name, on_line))
             for (read, _), capture, name in zip(outputs, captures, _STREAMS, strict=True)
         ]
         try:
@@ -374,72 +339,6 @@ class Sandbox:
             raise
         return Completed(code, captures[0].value(), captures[1].value())
 
-    async def _pump(
-        self,
-        descriptor: int,
-        running: Running,
-        capture: Capture,
-        name: Stream,
-        on_line: OutputLine | None,
-    ) -> None:
-        """Read until the end of the stream, or until the command has ended and nothing more is waiting."""
-        os.set_blocking(descriptor, False)
-        lines = Lines()
-        at_end = False
-        try:
-            while not at_end:
-                ended = running.ended.done()
-                try:
-                    data = os.read(descriptor, _CHUNK)
-                except BlockingIOError:
-                    if ended:
-                        break
-                    await self._readable(descriptor, running)
-                    continue
-                at_end = not data
-                capture.feed(data)
-                if on_line:
-                    for line in lines.feed(data):
-                        await on_line(line.decode(errors="replace"), name)
-            if on_line:
-                for line in lines.close():
-                    await on_line(line.decode(errors="replace"), name)
-        finally:
-            if at_end:
-                os.close(descriptor)
-            else:
-                self._drain(descriptor)
-
-    async def _readable(self, descriptor: int, running: Running) -> None:
-        ready = asyncio.Event()
-
-        def wake(_: object = None) -> None:
-            ready.set()
-
-        self._loop.add_reader(descriptor, wake)
-        running.ended.add_done_callback(wake)
-        try:
-            await ready.wait()
-        finally:
-            self._loop.remove_reader(descriptor)
-            running.ended.remove_done_callback(wake)
-
-    def _drain(self, descriptor: int) -> None:
-        """Keep reading what a background process still writes, so that it neither blocks nor dies of a closed pipe."""
-        self._drains.add(descriptor)
-
-        def discard() -> None:
-            with contextlib.suppress(BlockingIOError):
-                if not os.read(descriptor, _CHUNK):
-                    self._close_drain(descriptor)
-
-        self._loop.add_reader(descriptor, discard)
-
-    def _close_drain(self, descriptor: int) -> None:
-        self._loop.remove_reader(descriptor)
-        self._drains.discard(descriptor)
-        os.close(descriptor)
-
     async def stop(self) -> None:
         """Kill everything and remove every trace; returns when it is gone."""
         if self._door.fileno() >= 0:
@@ -447,7 +346,6 @@ class Sandbox:
         for connection in (self._life, self._life_end, self._door, self._door_end):
             connection.close()
         self._fail_all()
-        for descriptor in list(self._drains):
-            self._close_drain(descriptor)
+        self._streams.close()
         if self._keeper:
             await asyncio.shield(self._keeper.wait())

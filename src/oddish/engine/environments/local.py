@@ -26,9 +26,11 @@ from oddish.sandbox.archive import Extracted
 from oddish.sandbox.cgroup import controllers
 from oddish.sandbox.context import Context
 from oddish.sandbox.entry import EntryPoint
+from oddish.sandbox.failures import CommandFailed
 from oddish.sandbox.layers import LayerStore
-from oddish.sandbox.sandbox import CommandFailed, Sandbox, Stream
+from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import Bind, Command, Limits, Spec, User
+from oddish.sandbox.streams import Stream
 from oddish.sandbox.support import support
 from oddish.sandbox.sweep import sweep
 
