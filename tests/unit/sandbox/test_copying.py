@@ -28,7 +28,11 @@ def test_an_archive_is_known_by_its_content(tmp_path: Path, pack: Callable[[byte
     assert is_archive(file)
 
 
-@pytest.mark.parametrize("content", [b"", b"text", gzip.compress(b"text"), bytes(2048), gzip.compress(tarball())[:20]])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"text", gzip.compress(b"text"), bytes(2048), gzip.compress(tarball())[:20]],
+    ids=["nothing", "text", "packed text", "zeros", "part of a packed archive"],
+)
 def test_anything_else_is_a_file(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "name.tar.gz"
     file.write_bytes(content)
