@@ -107,7 +107,8 @@ async def upload_tree(
     async def send() -> None:
         for path in waiting:
             try:
-                file = await asyncio.to_thread(_open_regular, directory / path)
+                # Not in a thread: one that is cancelled meanwhile would leave the file open.
+                file = _open_regular(directory / path)
             except OSError as error:
                 scan.skip(path, f"cannot be read: {error.strerror}")
                 continue
