@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from oddish.storage.manifest import read_manifest
 from support.deployments import Deployment, RunningWorker
 
 pytestmark = pytest.mark.anyio
@@ -62,12 +61,14 @@ async def outcomes(
     return endings, attempts
 
 
-async def test_the_oracle_ends_as_with_harbor_alone_and_no_end_is_tried_twice(
+async def test_the_oracle_ends_as_with_harbor_alone_and_a_failed_build_keeps_its_log(
     deployment: Deployment, recorded_tasks: Path
 ) -> None:
     endings, attempts = await outcomes(deployment, [recorded_tasks / name for name in ORACLE], "oracle")
     assert endings == ORACLE
     assert attempts["broken-build"]["reasons"] == ["image_build_failed"]
+    log = await deployment.store.get(f"{attempts['broken-build']['artifact_prefix']}/build.log", max_bytes=2**20)
+    assert b"tool.c:12: error: missing semicolon" in log
 
 
 def test_every_recorded_task_has_an_expected_end(recorded_tasks: Path) -> None:
@@ -84,13 +85,3 @@ async def test_an_agent_that_does_nothing_ends_as_with_harbor_alone(
 async def test_the_examples_score_what_they_say(deployment: Deployment, examples: Path) -> None:
     endings, _ = await outcomes(deployment, [examples / name for name in EXAMPLES], "oracle")
     assert endings == EXAMPLES
-
-
-async def test_the_log_of_a_failed_build_is_kept_with_the_attempt(deployment: Deployment, recorded_tasks: Path) -> None:
-    _, attempts = await outcomes(deployment, [recorded_tasks / "broken-build"], "oracle")
-    attempt = attempts["broken-build"]
-    assert "missing semicolon" in attempt["failure"]["message"]
-    manifest = await read_manifest(deployment.store, attempt["artifact_prefix"])
-    assert "build.log" in {file.path for file in manifest.files}
-    log = await deployment.store.get(f"{attempt['artifact_prefix']}/build.log", max_bytes=2**20)
-    assert b"tool.c:12: error: missing semicolon" in log
