@@ -48,7 +48,8 @@ def test_harbor_still_runs_compose_where_we_look() -> None:
 def test_variables_of_a_task_do_not_steer_the_docker_program(
     services: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    for name in ("LD_PRELOAD", "DOCKER_HOST"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/bin-of-the-worker")
     (tmp_path / "docker-compose.yaml" if services else tmp_path / "Dockerfile").write_text("FROM x\n")
     trial = TrialPaths(trial_dir=tmp_path / "trial")
