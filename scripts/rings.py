@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
-PARALLEL = frozenset({"unit", "integration"})
+PARALLEL = frozenset({"unit", "integration", "e2e"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
 """Options that are about one process, or say how many there are."""

@@ -168,6 +168,7 @@ async def test_a_job_that_nobody_runs_is_run_again(
     monkeypatch.setattr("oddish.worker.service.FORGOTTEN_SECONDS", 0.5)
     trial_id = await deployment.submit(await deployment.task(examples / "hello-world"))
     async with RunningWorker(deployment.settings) as service:
+        await deployment.registered(service.id)
         async with deployment.database.begin() as connection:
             claims = await claim(
                 connection, worker_id=service.id, pools=[f"local@{deployment.engine_name}"], slots=1, memory_mb=4096

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish import ids
-from oddish.db.tables import attempts, experiments, task_versions, tasks, trials
+from oddish.db.tables import attempts, experiments, task_versions, tasks, trials, workers
 from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
@@ -156,6 +156,13 @@ class Deployment:
                 rows = [await self.trial(trial_id) for trial_id in trial_ids]
                 if all(condition(row) for row in rows):
                     return rows
+                await asyncio.sleep(0.05)
+
+    async def registered(self, worker_id: str, *, seconds: float = 60) -> None:
+        """Wait until the worker's lease has begun."""
+        async with asyncio.timeout(seconds), self.database.connect() as connection:
+            while not await connection.scalar(select(workers.c.id).where(workers.c.id == worker_id)):
+                await connection.rollback()
                 await asyncio.sleep(0.05)
 
     async def finished(self, *trial_ids: str, seconds: float = 60) -> list[dict]:

@@ -88,7 +88,7 @@ async def _disk(sandbox: Sandbox, scratch: Path) -> dict[str, Any]:
     free = os.statvfs(scratch).f_bfree
     one = (await sandbox.run(_shell(_ONE_FILE), timeout=60)).stdout.decode().strip()
     try:
-        await sandbox.run(_shell(_MANY_FILES), timeout=60)
+        await sandbox.run(_shell(_MANY_FILES), timeout=150)
         ended = ""
     except CommandFailed as error:
         ended = f"{type(error).__name__}: {error}"
