@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
-from support.engine_kit import SUPPORT, MakeRun, MakeTask, until
+from support.engine_kit import SUPPORT, MakeRun, MakeTask, running, until
 
 pytestmark = pytest.mark.anyio
 
@@ -82,5 +82,6 @@ async def test_callers_that_find_it_dead_start_one_between_them() -> None:
     async with ForkServer() as server:
         greetings = await asyncio.gather(*(server.start() for _ in range(4)))
         assert greetings == [server.hello] * 4
-        forked = [child for child in psutil.Process().children() if "oddish.engine.forkserver" in child.cmdline()]
+        children = running(psutil.Process().children())
+        forked = [child for child in children if "oddish.engine.forkserver" in child.cmdline()]
         assert [child.pid for child in forked] == [server.pid]
