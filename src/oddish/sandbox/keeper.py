@@ -41,6 +41,7 @@ STARTED, ENDED, FAILED = 1, 2, 3
 
 _NAMESPACES = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
 _KILL_ROUNDS = 50
+_STILL_SECONDS = 0.2
 _REMOVAL_SECONDS = 10.0
 _REMOVAL_PAUSE_SECONDS = 0.002
 
@@ -344,10 +345,27 @@ def _kill_tree(pid: int, inside: int) -> None:
         for victim in more:
             _signal_inside(victim, signal.SIGSTOP)
         stopped |= more
+        _wait_until_still(more)
     for victim in stopped:
         _signal_inside(victim, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def _wait_until_still(pids: set[int]) -> None:
+    """A process that is just starting another one does so before it stops: only then has it no new child."""
+    deadline = time.monotonic() + _STILL_SECONDS
+    for pid in pids:
+        while _moves(pid) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
+def _moves(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            return file.read().rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X")
+    except OSError:
+        return False
 
 
 def _signal_inside(pid: int, number: signal.Signals) -> None:

@@ -25,6 +25,7 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes kept of each output stream of one command."""
 _CHUNK = 64 * 1024
 _END_SECONDS = 10.0
+_LAST_WORDS_SECONDS = 1.0
 _COUNTED_PER_NAMESPACE = (5, 14)
 """The kernel since which a limit of processes holds for each user namespace."""
 _NICENESS = 10
@@ -76,6 +77,7 @@ class Sandbox:
         self._inbox = bytearray()
         self._count = 0
         self._ended = False
+        self._gone = asyncio.Event()
         self._last_words: Report = {}
 
     @classmethod
@@ -232,6 +234,7 @@ class Sandbox:
 
     def _fail_all(self) -> None:
         self._ended = True
+        self._gone.set()
         self._last_words = self._last_words or self._read_last_words()
         for started in self._started.values():
             if not started.done():
@@ -288,10 +291,21 @@ class Sandbox:
             await started
         except OSError as error:
             raise self._failure() from error
+        except CommandFailed as error:
+            # The kernel says so too of a sandbox whose first process is gone, which the keeper is about to tell.
+            if error.code == errno.ENOMEM and await self._ends_within(_LAST_WORDS_SECONDS):
+                raise self._failure() from error
+            raise
         except asyncio.CancelledError:
             await asyncio.shield(running.kill())
             raise
         return running
+
+    async def _ends_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._gone.wait()
+        return self._ended
 
     async def run(
         self,
