@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
+NOT_RINGS = frozenset({"data", "support"})
+"""Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
 PARALLEL = frozenset({"unit", "integration", "e2e"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def rings() -> list[str]:
     """Directories with tests, in the order of cost."""
-    found = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
+    found = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")} - NOT_RINGS
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
