@@ -14,37 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-from oddish import Client
-from oddish.stack import client as stacks
+from stacks import row, stack
 
 TASKS = Path(__file__).parents[1] / "tests" / "data" / "tasks"
 VERIFIERS = {"shared verifier": "hello-world", "separate verifier": "separate-verifier"}
 HARBOR = [str(Path(sys.executable).with_name("harbor")), "run"]
 ODDISH = [sys.executable, "-c", "from oddish.cli import main; main()", "run"]
 PROGRAMS = ("docker", "docker-compose", "docker-buildx", "containerd-shim")
-
-
-def row(name: str, **figures: object) -> None:
-    shown = "  ".join(
-        f"{key} {value:.2f}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items()
-    )
-    print(f"{name:<28}{shown}", flush=True)
-
-
-@contextmanager
-def stack() -> Iterator[Client]:
-    with tempfile.TemporaryDirectory(prefix="oddish-bench-") as home:
-        os.environ["ODDISH_HOME"] = home
-        running = stacks.ensure()
-        try:
-            with Client(running.url, stacks.token()) as client:
-                yield client
-        finally:
-            stacks.stop()
 
 
 def timed(command: list[str]) -> float:

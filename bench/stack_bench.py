@@ -5,43 +5,22 @@ idle    statements a second of a worker that has nothing to do
 """
 
 import argparse
-import os
 import re
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import psycopg
+from stacks import row, stack
 
-from oddish import Client
-from oddish.stack import client as stacks
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "hello-world"
 STATEMENT = re.compile(r"duration: .*(?:statement|execute [^:]*): (?!BEGIN|COMMIT|ROLLBACK)")
-
-
-def row(name: str, **figures: float) -> None:
-    shown = "  ".join(f"{key} {value:.2f}" for key, value in figures.items())
-    print(f"{name:<28}{shown}", flush=True)
-
-
-@contextmanager
-def stack() -> Iterator[Client]:
-    with tempfile.TemporaryDirectory(prefix="oddish-bench-") as home:
-        os.environ["ODDISH_HOME"] = home
-        running = stacks.ensure()
-        try:
-            with Client(running.url, stacks.token()) as client:
-                yield client
-        finally:
-            stacks.stop()
 
 
 def seconds_between(earlier: str | None, later: str | None) -> float:

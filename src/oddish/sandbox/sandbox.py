@@ -76,7 +76,6 @@ class Sandbox:
         self._streams = Streams()
         self._inbox = bytearray()
         self._count = 0
-        self._ended = False
         self._gone = asyncio.Event()
         self._last_words: Report = {}
 
@@ -108,7 +107,7 @@ class Sandbox:
     @property
     def ended(self) -> bool:
         """Whether it was stopped, or its init or its keeper died."""
-        return self._ended
+        return self._gone.is_set()
 
     async def _open(self, program: str) -> None:
         lock = sweep.claim(self.spec.directory, self.spec.name)
@@ -233,7 +232,6 @@ class Sandbox:
             started.set_exception(CommandFailed(os.strerror(value), value))
 
     def _fail_all(self) -> None:
-        self._ended = True
         self._gone.set()
         self._last_words = self._last_words or self._read_last_words()
         for started in self._started.values():
@@ -266,7 +264,7 @@ class Sandbox:
 
     async def spawn(self, command: Command, stdin: int, stdout: int, stderr: int) -> Running:
         """Start ``command`` on three open descriptors, which stay the caller's. Raises ``CommandFailed``."""
-        if self._ended or not self.init:
+        if self._gone.is_set() or not self.init:
             raise self._failure() if self._last_words else CommandFailed("The sandbox is not running.")
         if flaw := command.flaw():
             raise CommandFailed(flaw, errno.EINVAL)
@@ -305,7 +303,7 @@ class Sandbox:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._gone.wait()
-        return self._ended
+        return self._gone.is_set()
 
     async def run(
         self,

@@ -204,7 +204,7 @@ class Execution:
                             await self._show(line["stage"])
                 except AttemptCrashed:
                     if self._overdue:
-                        return _overdue(run)
+                        return _killed(run)
                     raise
                 finally:
                     for watcher in watchers:
@@ -313,7 +313,8 @@ def _has_services(spec: TrialSpec) -> bool:
     return isinstance(environment, dict) and bool(environment.get("extra_docker_compose"))
 
 
-def _overdue(run: Run) -> Done:
+def _killed(run: Run) -> Done:
+    """What an attempt came to that had to be killed past its deadline."""
     failure = Failure(
         type=ATTEMPT_DEADLINE,
         message=f"The attempt did not end at its total deadline of {run['deadline_sec']:g} s and was killed.",
