@@ -1,38 +1,28 @@
 """Nothing gets out of a sandbox, whoever started it. Each attempt that could succeed is shown to succeed beside it."""
 
-import json
 import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support import ordinary_user
 from support.escape_probes import PROBES
+from support.reporting import report_of
 
 MODES = ("root", "user")
-
-
-def _outcome(command: list[str]) -> dict[str, Any]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
 
 
 @pytest.fixture(scope="session")
 def by_root() -> dict[str, Any]:
     if os.geteuid() != 0:
         pytest.skip("only root can show what root's sandboxes hold")
-    return _outcome([sys.executable, "-m", "support.escape_probes"])
+    return report_of([sys.executable, "-m", "support.escape_probes"], seconds=120)
 
 
 @pytest.fixture(scope="session")
 def by_user() -> dict[str, Any]:
-    return _outcome(ordinary_user.command("escape_probes"))
+    return report_of(ordinary_user.command("escape_probes"), seconds=120)
 
 
 @pytest.fixture(params=MODES)

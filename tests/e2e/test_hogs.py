@@ -1,36 +1,26 @@
 """Programs in a sandbox that take all processes, memory or disk, or mean to outlive it, whoever started it."""
 
-import json
 import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support import ordinary_user
 from support.hogs import LIMITS, MEBIBYTE
-
-
-def _outcome(command: list[str]) -> dict[str, Any]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+from support.reporting import report_of
 
 
 @pytest.fixture(scope="module")
 def by_root() -> dict[str, Any]:
     if os.geteuid() != 0:
         pytest.skip("only root can show what root's sandboxes are bounded by")
-    return _outcome([sys.executable, "-m", "support.hogs"])
+    return report_of([sys.executable, "-m", "support.hogs"], seconds=240)
 
 
 @pytest.fixture(scope="module")
 def by_user() -> dict[str, Any]:
-    return _outcome(ordinary_user.command("hogs"))
+    return report_of(ordinary_user.command("hogs"), seconds=240)
 
 
 @pytest.fixture(params=["root", "user"])
