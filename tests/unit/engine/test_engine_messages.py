@@ -71,6 +71,6 @@ def test_other_messages_stay_as_they_are(message: str) -> None:
 
 
 def test_places_of_the_machine_are_left_out() -> None:
-    trial, attempts = Path("/home/me/work/w1/t-0.1/t-0.1"), Path("/home/me/work/w1/t-0.1")
-    text = f"No {trial}/verifier/reward.txt in {trial}, see {attempts}/log and /home/me/other"
-    assert without_places(text, [attempts, trial]) == ("No verifier/reward.txt in ., see log and /home/me/other")
+    trial, attempts = Path("/srv/oddish/work/w1/t-0.1/t-0.1"), Path("/srv/oddish/work/w1/t-0.1")
+    text = f"No {trial}/verifier/reward.txt in {trial}, see {attempts}/log and /srv/oddish/other"
+    assert without_places(text, [attempts, trial]) == ("No verifier/reward.txt in ., see log and /srv/oddish/other")
