@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from harbor.environments.base import HealthcheckError, SandboxBuildFailedError
+from harbor.environments.factory import EnvironmentFactory
 from harbor.models.task.config import HealthcheckConfig, NetworkMode, NetworkPolicy
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, ServiceVolumeConfig, TaskConfig, TrialConfig
 from harbor.models.trial.result import TrialResult
@@ -77,6 +78,10 @@ async def test_the_oracle_solves_a_task_quickly_and_leaves_nothing(
     assert time.monotonic() - begun < 5
     assert traces("quick-trial", scratch) == NOTHING
     assert names(scratch) == []
+
+
+async def test_harbor_alone_finds_the_environment_usable() -> None:
+    EnvironmentFactory.run_preflight(type=None, import_path=IMPORT_PATH, kwargs={})
 
 
 async def test_eight_trials_at_once(run_trial: RunTrial, make_task: Callable[..., Path], scratch: Path) -> None:

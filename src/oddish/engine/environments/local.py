@@ -98,8 +98,8 @@ class LocalEnvironment(BaseEnvironment):
 
     @classmethod
     @override
-    def preflight(cls, *args: Any) -> None:
-        super().preflight(*args)
+    def preflight(cls, *args: Any, **named: Any) -> None:
+        super().preflight(*args, **named)
         if reason := support().reason:
             raise SystemExit(reason)
 
