@@ -41,6 +41,7 @@ users = Table(
     Column("role", Text, nullable=False),
     Column("github_username", Text),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("weight", REAL, nullable=False, server_default=text("1")),
 )
 
 api_keys = Table(
@@ -276,6 +277,7 @@ queue_lanes = Table(
     Column("weight", REAL, nullable=False, server_default=text("1")),
     Column("running", Integer, nullable=False, server_default=text("0")),
     Column("last_claim", DateTime(timezone=True), nullable=False, server_default=text("'epoch'")),
+    Column("touched_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
 )
 
 job_groups = Table(
@@ -347,4 +349,29 @@ jobs = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("started_at", DateTime(timezone=True)),
     Column("finished_at", DateTime(timezone=True)),
+)
+
+finished_jobs = Table(
+    "finished_jobs",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("org_id", Text, ForeignKey("organisations.id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject_id", Text, nullable=False),
+    Column("pool", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("lane", Text, nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("claim_id", UUID),
+    Column("attempt", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    Column("group_id", Text),
+    Column("memory_mb", Integer, nullable=False),
+    Column("error", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("started_at", DateTime(timezone=True)),
+    Column("finished_at", DateTime(timezone=True), nullable=False),
 )
