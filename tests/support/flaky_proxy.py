@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 CHUNK = 65_536
@@ -32,9 +33,12 @@ class Cut:
 
 
 class FlakyProxy:
-    """``with FlakyProxy(port) as proxy``: listens on ``proxy.port`` of the loopback and passes everything on."""
+    """``with FlakyProxy(port) as proxy``: listens on ``proxy.port`` of the loopback and passes everything on.
 
-    def __init__(self, upstream: int) -> None:
+    What is behind it is a port of the loopback or a Unix socket.
+    """
+
+    def __init__(self, upstream: int | Path) -> None:
         self.upstream = upstream
         self.heads: list[bytes] = []
         """The first lines and headers of the requests, in the order in which they came."""
@@ -90,7 +94,7 @@ class FlakyProxy:
             except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self.upstream))
+                server = _connected(self.upstream)
             except OSError:
                 _reset(client)
                 continue
@@ -168,6 +172,18 @@ class _Pair:
         _reset(self.server)
         if cut is not None and cut.times == 0:
             cut.done.set()
+
+
+def _connected(upstream: int | Path) -> socket.socket:
+    if isinstance(upstream, int):
+        return socket.create_connection(("127.0.0.1", upstream))
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.connect(str(upstream))
+    except OSError:
+        server.close()
+        raise
+    return server
 
 
 def _reset(connection: socket.socket) -> None:
