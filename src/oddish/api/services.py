@@ -4,32 +4,28 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.requests import Request
 
 from oddish.api.activity import ActivityMark
+from oddish.api.recent import Recent
 from oddish.db.engine import connect
-from oddish.db.revision import HEAD
+from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
+from oddish.queue.diagnostics.backlog import Backlog, read_backlog
 from oddish.queue.keys import Limits
 from oddish.settings import Settings
 from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 
+BACKLOG_SECONDS = 5.0
+"""How old a count of the whole queue may be."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
-class UnknownSchema(OddishError):
-    """The database is not at the revision this server was written for."""
-
-    code = "unknown_schema"
-    status = 503
 
 
 class KeyMissing(OddishError):
@@ -48,6 +44,7 @@ class Services:
     signer: UrlSigner
     store: ArtifactStore
     activity: ActivityMark | None
+    backlog: Recent[Backlog]
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -55,14 +52,21 @@ class Services:
         secret = settings.secret_key.get_secret_value() if settings.secret_key else None
         keyring = load_keyring(secret, settings.home)
         signer = UrlSigner(keyring.derive("signed URLs"))
+        reads = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+        async def backlog() -> Backlog:
+            async with reads.connect() as connection:
+                return await read_backlog(connection)
+
         return cls(
             settings=settings,
             engine=engine,
-            reads=engine.execution_options(isolation_level="AUTOCOMMIT"),
+            reads=reads,
             keyring=keyring,
             signer=signer,
             store=ArtifactStore.open(settings.storage_url, signer=signer),
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
+            backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
         )
 
     async def prepare(self) -> None:
@@ -82,19 +86,13 @@ class Services:
     async def _check_schema(self) -> None:
         try:
             async with self.reads.connect() as connection:
-                exists = await connection.scalar(text("SELECT to_regclass('alembic_version') IS NOT NULL"))
-                found = await connection.scalar(text("SELECT version_num FROM alembic_version")) if exists else None
+                schema = await read_schema(connection)
         except SQLAlchemyError as error:
             raise Unavailable(
                 f"The database does not answer: {error.__cause__ or error}.",
                 fix="Check ODDISH_DATABASE_URL and that PostgreSQL runs.",
             ) from error
-        if found != HEAD:
-            state = f"at revision {found!r}" if found else "without a schema"
-            raise UnknownSchema(
-                f"The database is {state}, this server needs {HEAD!r}.",
-                fix="Run `python -m oddish.db upgrade` of the same release as the server.",
-            )
+        schema.check()
 
     @property
     def archive_limits(self) -> ArchiveLimits:

@@ -4,6 +4,7 @@ import os
 import sys
 
 from oddish.db import upgrade
+from oddish.db.compatibility import UnknownSchema
 from oddish.db.revision import HEAD
 
 USAGE = "usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade"
@@ -17,8 +18,13 @@ def main(argv: list[str]) -> int:
     if argv != ["upgrade"] or not url:
         sys.stderr.write(f"{USAGE}\n")
         return 2
-    upgrade(url)
-    sys.stdout.write(f"The database is at revision {HEAD}.\n")
+    try:
+        fit = upgrade(url)
+    except UnknownSchema as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    newer = " or newer, which works with this release; nothing was changed" if fit == "ahead" else ""
+    sys.stdout.write(f"The database is at revision {HEAD}{newer}.\n")
     return 0
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from oddish.db import MIGRATIONS
+from oddish.db.compatibility import EXISTS, REVISION, Schema
 from oddish.db.revision import HEAD
 from oddish.doctor.clock import judge_skew
 from oddish.doctor.finding import Finding, ok, problem, warning
@@ -27,7 +27,7 @@ _CONNECT_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a database server says about itself; ``revision`` is None without a schema."""
+    """What a database server says about itself."""
 
     place: str
     version: int
@@ -36,7 +36,7 @@ class Server:
     connections: int
     durable: bool
     read_only: bool
-    revision: str | None
+    schema: Schema
 
 
 def look() -> Iterator[Finding]:
@@ -77,9 +77,7 @@ def judge_scheme(url: str) -> Finding:
     )
 
 
-def judge(found: Server, known: frozenset[str] | None = None) -> Finding:
-    """``known`` are the revisions that this release can bring up to date."""
-    known = _revisions() if known is None else known
+def judge(found: Server) -> Finding:
     shown = f"PostgreSQL {found.version // 10_000}, {found.place}"
     if found.version // 10_000 < OLDEST_MAJOR:
         return problem(DATABASE, f"{shown} is too old.", f"Use PostgreSQL {OLDEST_MAJOR} or newer.")
@@ -89,14 +87,15 @@ def judge(found: Server, known: frozenset[str] | None = None) -> Finding:
         return problem(
             DATABASE, f"{shown} has the encoding {found.encoding}.", "Create the database with ENCODING 'UTF8'."
         )
-    if found.revision is None:
+    revision, fit = found.schema.revision, found.schema.fit()
+    if fit == "absent":
         return warning(DATABASE, f"{shown} has no schema yet.", _UPGRADE)
-    if found.revision != HEAD and found.revision in known:
-        return warning(DATABASE, f"{shown} is at revision {found.revision}; this oddish needs {HEAD}.", _UPGRADE)
-    if found.revision != HEAD:
+    if fit == "behind":
+        return warning(DATABASE, f"{shown} is at revision {revision}; this oddish needs {HEAD}.", _UPGRADE)
+    if fit == "beyond":
         return problem(
             DATABASE,
-            f"{shown} is at revision {found.revision}, which this oddish does not know (its own is {HEAD}).",
+            f"{shown} is at revision {revision}, which this oddish does not know (its own is {HEAD}).",
             "A newer oddish has written it: use that one.",
         )
     if found.connections < FEW_CONNECTIONS:
@@ -111,7 +110,8 @@ def judge(found: Server, known: frozenset[str] | None = None) -> Finding:
             f"{shown} may lose data in a power failure.",
             "Set fsync and full_page_writes to on, as they are by default.",
         )
-    return ok(DATABASE, f"{shown}, revision {found.revision}")
+    newer = f", newer than {HEAD}, with which it works" if fit == "ahead" else ""
+    return ok(DATABASE, f"{shown}, revision {revision}{newer}")
 
 
 def place_of(url: str) -> str:
@@ -131,10 +131,6 @@ def without_password(text: str, url: str) -> str:
     return text
 
 
-def _revisions() -> frozenset[str]:
-    return frozenset(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
-
-
 def _moment(connection: psycopg.Connection) -> float:
     row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
@@ -147,9 +143,8 @@ def _described(connection: psycopg.Connection, place: str) -> Server:
     ).fetchall()
     settings: dict[str, str] = dict(rows)
     (read_only,) = connection.execute("SELECT pg_is_in_recovery()").fetchone() or (False,)
-    revision = None
-    if connection.execute("SELECT to_regclass('alembic_version')").fetchone() != (None,):
-        (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone() or (None,)
+    exists = connection.execute(EXISTS).fetchone() == (True,)
+    row = connection.execute(REVISION).fetchone() if exists else None
     return Server(
         place=place,
         version=int(settings["server_version_num"]),
@@ -157,5 +152,5 @@ def _described(connection: psycopg.Connection, place: str) -> Server:
         connections=int(settings["max_connections"]),
         durable=settings["fsync"] == settings["full_page_writes"] == "on",
         read_only=bool(read_only),
-        revision=revision,
+        schema=Schema(*row) if row else Schema(None),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import psycopg
 from psycopg import sql
 
+from oddish.db.compatibility import EXISTS, REVISION, Schema
 from oddish.errors import Unavailable
 
 _BUSY = "SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))"
@@ -18,13 +19,13 @@ def create_missing(maintenance_url: str, name: str) -> None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
-def revision(url: str) -> str | None:
-    """The schema revision; None when there is no schema yet. Raises ``Unavailable``."""
+def schema(url: str) -> Schema:
+    """Raises ``Unavailable``."""
     with _reported(), _connect(url) as connection:
-        if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
-            return None
-        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    return None if row is None else str(row[0])
+        if connection.execute(EXISTS).fetchone() != (True,):
+            return Schema(None)
+        row = connection.execute(REVISION).fetchone()
+    return Schema(None) if row is None else Schema(*row)
 
 
 def has_unfinished_jobs(url: str) -> bool:

@@ -92,3 +92,14 @@ def test_rows_of_the_first_revision_survive_the_later_ones(postgres: Postgres) -
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
         assert connection.scalar(text("SELECT count(*) FROM users")) == 1
     postgres.drop("of_the_first_revision")
+
+
+def test_every_migration_says_whether_former_code_works_after_it() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(oddish.db.MIGRATIONS))
+    silent = [
+        script.revision
+        for script in ScriptDirectory.from_config(config).walk_revisions()
+        if not hasattr(script.module, "contracts")
+    ]
+    assert silent == ["0003", "0002", "0001"], "a new one declares `contracts = False` or `contracts = True`"

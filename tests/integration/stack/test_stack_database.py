@@ -10,7 +10,7 @@ from oddish.stack.postgres import EmbeddedPostgres
 
 
 def test_the_database_fixture_is_at_the_newest_revision(database_url: str) -> None:
-    assert database.revision(database_url) == HEAD
+    assert database.schema(database_url).revision == HEAD
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
@@ -21,12 +21,12 @@ def test_no_test_sees_the_tables_of_another(database_url: str, attempt: int) -> 
 
 def test_an_empty_database_has_no_revision(tmp_path: Path) -> None:
     with EmbeddedPostgres(tmp_path / "postgres", durable=False) as server:
-        assert database.revision(server.url()) is None
+        assert database.schema(server.url()).revision is None
 
 
 def test_a_database_that_cannot_be_asked_is_an_error_with_the_fix(database_url: str) -> None:
     with pytest.raises(Unavailable, match=r'database "\w+absent" does not exist.*ODDISH_DATABASE_URL'):
-        database.revision(database_url.replace("?", "absent?"))
+        database.schema(database_url.replace("?", "absent?"))
 
 
 @pytest.mark.parametrize(

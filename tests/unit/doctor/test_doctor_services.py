@@ -9,6 +9,7 @@ import pytest
 from oddish import __version__
 from oddish.client.endpoint import Endpoint
 from oddish.client.types import Health
+from oddish.db.compatibility import Schema, remark
 from oddish.db.revision import HEAD
 from oddish.doctor import database, disk, docker, localstack, server, store
 from oddish.doctor.docker import Answer
@@ -160,7 +161,7 @@ def described(**changes: object) -> database.Server:
         "connections": 100,
         "durable": True,
         "read_only": False,
-        "revision": HEAD,
+        "schema": Schema(HEAD),
     }
     return database.Server(**(facts | changes))  # type: ignore[arg-type]
 
@@ -172,15 +173,16 @@ def described(**changes: object) -> database.Server:
         ({"version": 140011}, "problem", "too old"),
         ({"read_only": True}, "problem", "read-only"),
         ({"encoding": "SQL_ASCII"}, "problem", "SQL_ASCII"),
-        ({"revision": None}, "warning", "no schema yet"),
-        ({"revision": "0000"}, "warning", "at revision 0000"),
-        ({"revision": "9999"}, "problem", "does not know"),
+        ({"schema": Schema(None)}, "warning", "no schema yet"),
+        ({"schema": Schema("0000")}, "warning", "at revision 0000"),
+        ({"schema": Schema("9999")}, "problem", "does not know"),
+        ({"schema": Schema("9999", remark("9999", HEAD))}, "ok", f"revision 9999, newer than {HEAD}"),
         ({"connections": 20}, "warning", "20 connections"),
         ({"durable": False}, "warning", "power failure"),
     ],
 )
 def test_a_database_is_judged(changes: dict[str, object], level: str, said: str) -> None:
-    found = database.judge(described(**changes), known=frozenset({"0000", HEAD}))
+    found = database.judge(described(**changes))
     assert found.level == level
     assert said in found.found
     assert (found.fix is None) == (level == "ok")

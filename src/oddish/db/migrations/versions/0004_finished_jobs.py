@@ -6,6 +6,7 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
+contracts = False
 
 
 def upgrade() -> None:
