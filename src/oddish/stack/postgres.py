@@ -2,9 +2,8 @@
 
 import os
 import re
-import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +12,7 @@ from urllib.parse import quote
 
 from oddish.errors import Unavailable
 from oddish.home import private_directory
-from oddish.stack import account, binaries, database
+from oddish.stack import account, binaries, database, upgrade
 from oddish.stack.account import Account
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
@@ -21,7 +20,6 @@ from oddish.stack.lock import holder, open_lock, sign, try_lock
 from oddish.stack.postmaster import Postmaster
 from oddish.stack.process import Process
 from oddish.stack.sockets import drop_substitute, socket_directory
-from oddish.stack.upgrade import set_aside, upgrade
 
 _THROWAWAY: Mapping[str, str] = {"fsync": "off", "full_page_writes": "off"}
 
@@ -58,22 +56,30 @@ class EmbeddedPostgres:
     def start(self, timeout: float = 300.0) -> None:
         if self.pid is not None:
             return
-        runner = self._runner = self._runner or account.current()
-        private_directory(self._directory)
-        runner.own(self._directory)
-        self._sockets = socket_directory(self._preferred_sockets, runner)
-        available = list(self._installed or binaries.installed())
-        cluster = Cluster(self._directory, self._sockets, available[0], runner)
-        lock = self._acquire(cluster, available)
+        cluster, available, lock = self._open()
         try:
-            self._sweep()
-            cluster = self._prepare(cluster, available)
+            self._settle()
+            cluster = self._prepare(cluster, available, lock)
             self._postmaster = Postmaster(cluster, log=self._log, settings=self._settings, inherited=(lock,))
             self._postmaster.wait_ready(timeout)
             database.create_missing(self.url("postgres"), DATABASE)
         except BaseException:
             self.stop()
             raise
+
+    def restore(self, dump: Path, prepare: Callable[[str], None]) -> list[Path]:
+        """Put the database in ``dump`` in the place of the one that is there; the directories that keep the latter.
+
+        ``prepare`` is given the address of the new one when it is filled. All happens or nothing. No server may run.
+        """
+        cluster, available, lock = self._open()
+        try:
+            kept = self._settle()
+            new = replace(cluster, data=self._directory / str(available[0].major))
+            upgrade.restore(new, dump, self._log, lock, lambda: prepare(self.url()))
+            return kept + upgrade.settle(self._directory)
+        finally:
+            self.stop()
 
     @property
     def pid(self) -> int | None:
@@ -107,7 +113,24 @@ class EmbeddedPostgres:
     def _preferred_sockets(self) -> Path:
         return self._directory / "socket"
 
-    def _prepare(self, cluster: Cluster, available: Sequence[Binaries]) -> Cluster:
+    def _open(self) -> tuple[Cluster, Sequence[Binaries], int]:
+        """Where a cluster would be, the programs there are, and the lock, which is ours now."""
+        runner = self._runner = self._runner or account.current()
+        private_directory(self._directory)
+        runner.own(self._directory)
+        self._sockets = socket_directory(self._preferred_sockets, runner)
+        available = list(self._installed or binaries.installed())
+        cluster = Cluster(self._directory, self._sockets, available[0], runner)
+        return cluster, available, self._acquire(cluster)
+
+    def _settle(self) -> list[Path]:
+        """Finish or drop what was interrupted."""
+        kept = upgrade.settle(self._directory)
+        upgrade.sweep(self._directory)
+        self.notes += [f"The database was replaced; the data from before are kept in {path}." for path in kept]
+        return kept
+
+    def _prepare(self, cluster: Cluster, available: Sequence[Binaries], lock: int) -> Cluster:
         """The cluster to serve: the newest there is, brought to the preferred version."""
         found = self._data_directories()
         wanted = available[0]
@@ -121,13 +144,14 @@ class EmbeddedPostgres:
         chosen.clear()
         if newest < wanted.major:
             target = replace(cluster, data=self._directory / str(wanted.major))
-            backup = upgrade(chosen, target, self._log)
-            self.notes.append(
-                f"The database was moved from PostgreSQL {newest} to {wanted.major}; the old data are kept in {backup}."
-            )
+            upgrade.upgrade(chosen, target, self._log, lock)
+            moved = f"The database was moved from PostgreSQL {newest} to {wanted.major}; the old data are kept in "
+            self.notes += [
+                f"{moved}{path}." for path in upgrade.settle(self._directory) if path.name.startswith(str(newest))
+            ]
             return target
         for major in found.keys() - {newest}:
-            set_aside(found[major])
+            upgrade.set_aside(found[major])
         return chosen
 
     def _data_directories(self) -> dict[int, Path]:
@@ -145,13 +169,7 @@ class EmbeddedPostgres:
             found[int(path.name)] = path
         return found
 
-    def _sweep(self) -> None:
-        """Drop what an interrupted creation or upgrade left."""
-        for pattern in (".new-*", ".upgrade-*"):
-            for path in self._directory.glob(pattern):
-                shutil.rmtree(path)
-
-    def _acquire(self, cluster: Cluster, available: Sequence[Binaries]) -> int:
+    def _acquire(self, cluster: Cluster) -> int:
         """The lock, which every server process inherits: free means that none of them is left anywhere."""
         if self._lock is not None:
             return self._lock
@@ -159,7 +177,7 @@ class EmbeddedPostgres:
         lock = open_lock(path)
         try:
             if not try_lock(lock):
-                self._evict(lock, holder(path), cluster, available)
+                self._evict(lock, holder(path), cluster)
             sign(lock)
         except BaseException:
             os.close(lock)
@@ -167,15 +185,15 @@ class EmbeddedPostgres:
         self._lock = lock
         return lock
 
-    def _evict(self, lock: int, owner: Process | None, cluster: Cluster, available: Sequence[Binaries]) -> None:
+    def _evict(self, lock: int, owner: Process | None, cluster: Cluster) -> None:
         """Take the lock over from servers whose owner has died; refuse when the owner lives."""
         if owner is not None:
             raise Unavailable(
                 f"The database in {self._directory} is in use by process {owner.pid}.",
                 fix="Use the stack that runs already, or stop it with 'oddish down'.",
             )
-        for major, data in self._data_directories().items():
-            replace(cluster, data=data, binaries=_of_major(available, major, data)).clear()
+        for data in (*self._data_directories().values(), *upgrade.staged(self._directory)):
+            replace(cluster, data=data).clear()
         deadline = time.monotonic() + 10
         while not try_lock(lock):
             if time.monotonic() > deadline:

@@ -1,33 +1,73 @@
-"""From one PostgreSQL major version to the next: dump, restore into a new cluster, keep the old one."""
+"""Replacing a cluster by one that is filled from a dump: for the next PostgreSQL major version, and from a backup.
 
+The new one is filled in a directory of its own, which one rename makes the next database; what is left to do then is
+done by ``settle``, at the next start if need be. The old one is kept.
+"""
+
+import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from oddish.errors import Unavailable
+from oddish.removal import used_bytes
 from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from oddish.stack.postmaster import Postmaster
 
-_READY, _STOP = 300.0, 60.0
+MIB = 1024**2
+_READY, _STAGED = ".ready-", ".upgrade-"
+_START_SECONDS, _STOP_SECONDS = 300.0, 60.0
+_NEW_CLUSTER_BYTES = 128 * MIB
+"""What a cluster takes before anything is in it, its log of changes included."""
+_DUMP_SHARE = 0.25
+"""A compressed dump, next to the database it is of."""
 
 
-def upgrade(old: Cluster, new: Cluster, log: Path) -> Path:
-    """Fill ``new`` from ``old``; the directory that now keeps the old data. Nothing changes unless all succeeded."""
-    work = Path(tempfile.mkdtemp(prefix=".upgrade-", dir=new.data.parent))
-    new.account.own(work)
-    try:
+def upgrade(old: Cluster, new: Cluster, log: Path, lock: int) -> None:
+    """Make a database of ``new``'s version from ``old``, ready to ``settle``. Nothing changes unless all succeeded."""
+    database = used_bytes(str(old.data / "base"))
+    what = f"Moving the database from PostgreSQL {old.binaries.major} to {new.binaries.major}"
+    require_room(new.data.parent, int(database * (1 + _DUMP_SHARE)), what)
+    with _work_directory(new) as work:
         dump = work / "database.dump"
         old.clear()
-        _serving(old, log, "pg_dump", "--format=custom", f"--file={dump}", DATABASE)
-        restored = replace(new, data=work / "data")
-        restored.create()
-        restored.clear()
-        options = ("--exit-on-error", "--single-transaction", f"--dbname={DATABASE}")
-        _serving(restored, log, "pg_restore", *options, str(dump), tools=new)
-        restored.data.rename(new.data)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return set_aside(old.data)
+        with _serving(old, log, lock):
+            old.run("pg_dump", *_connection(old), "--format=custom", f"--file={dump}", DATABASE)
+        _fill(new, dump, work, log, lock, lambda: None)
+
+
+def restore(new: Cluster, dump: Path, log: Path, lock: int, prepare: Callable[[], None]) -> None:
+    """Make a database of ``dump``, ready to ``settle``. ``prepare`` is called when it is filled and can be reached."""
+    with _work_directory(new) as work:
+        copied = work / "database.dump"
+        shutil.copyfile(dump, copied)
+        new.account.own(copied)
+        _fill(new, copied, work, log, lock, prepare)
+
+
+def settle(directory: Path) -> list[Path]:
+    """Put a database that is ready in the place of the one before; the directories that keep what was there."""
+    kept = []
+    for ready in directory.glob(f"{_READY}*"):
+        kept += [set_aside(path) for path in directory.iterdir() if path.name.isdecimal()]
+        ready.rename(directory / ready.name.removeprefix(_READY))
+        _flush(directory)
+    return kept
+
+
+def sweep(directory: Path) -> None:
+    """Drop what an interrupted creation or replacement left."""
+    for pattern in (".new-*", f"{_STAGED}*"):
+        for path in directory.glob(pattern):
+            shutil.rmtree(path)
+
+
+def staged(directory: Path) -> list[Path]:
+    """Data directories that servers of an interrupted replacement may use."""
+    return list(directory.glob(f"{_STAGED}*/data"))
 
 
 def set_aside(data: Path) -> Path:
@@ -38,11 +78,62 @@ def set_aside(data: Path) -> Path:
     return data.rename(backup)
 
 
-def _serving(cluster: Cluster, log: Path, program: str, *arguments: str, tools: Cluster | None = None) -> None:
-    postmaster = Postmaster(cluster, log=log, settings={})
+def kept(directory: Path) -> list[Path]:
+    """The data directories that were set aside."""
+    return sorted(directory.glob("[0-9]*.backup[0-9]*"))
+
+
+def require_room(directory: Path, database_bytes: int, what: str) -> None:
+    """Raises ``Unavailable`` when a new cluster with ``database_bytes`` does not fit beside the others."""
+    needed = database_bytes + _NEW_CLUSTER_BYTES
+    free = shutil.disk_usage(directory).free
+    if free < needed:
+        raise Unavailable(
+            f"{what} takes {needed // MIB} MiB, and {free // MIB} MiB are free in {directory}. Nothing was changed.",
+            fix="Free some space on that disk, then try again.",
+        )
+
+
+def _fill(new: Cluster, dump: Path, work: Path, log: Path, lock: int, prepare: Callable[[], None]) -> None:
+    filled = replace(new, data=work / "data")
+    filled.create()
+    filled.clear()
+    with _serving(filled, log, lock):
+        options = ("--exit-on-error", "--single-transaction", f"--dbname={DATABASE}")
+        filled.run("pg_restore", *_connection(filled), *options, str(dump))
+        prepare()
+    filled.data.rename(new.data.with_name(f"{_READY}{new.data.name}"))
+    _flush(new.data.parent)
+
+
+@contextmanager
+def _work_directory(new: Cluster) -> Iterator[Path]:
+    work = Path(tempfile.mkdtemp(prefix=_STAGED, dir=new.data.parent))
     try:
-        postmaster.wait_ready(_READY)
-        connection = ("--host", str(cluster.sockets), "--port", str(PORT), "--username", SUPERUSER)
-        (tools or cluster).run(program, *connection, *arguments)
+        new.account.own(work)
+        yield work
     finally:
-        postmaster.stop(_STOP)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _serving(cluster: Cluster, log: Path, lock: int) -> Iterator[None]:
+    postmaster = Postmaster(cluster, log=log, settings={}, inherited=(lock,))
+    try:
+        postmaster.wait_ready(_START_SECONDS)
+        yield
+    finally:
+        postmaster.stop(_STOP_SECONDS)
+
+
+def _connection(cluster: Cluster) -> tuple[str, ...]:
+    return ("--host", str(cluster.sockets), "--port", str(PORT), "--username", SUPERUSER)
+
+
+def _flush(directory: Path) -> None:
+    """Make renames in ``directory`` outlast a power failure."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

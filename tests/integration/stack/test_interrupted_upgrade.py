@@ -1,0 +1,93 @@
+"""A start that moves the database to the next PostgreSQL is killed at each of its steps; the next start has the data."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from oddish.errors import Unavailable
+from oddish.stack import binaries, upgrade
+from oddish.stack.postgres import EmbeddedPostgres
+
+pytestmark = [
+    pytest.mark.usefixtures("oddish_home"),
+    pytest.mark.skipif(len(binaries.installed()) < 2, reason="one version of PostgreSQL is installed"),
+]
+
+KILLED_AT_A_STEP = """
+import os, pathlib, sys
+from oddish.stack.cluster import Cluster
+from oddish.stack.postgres import EmbeddedPostgres
+from oddish.stack.postmaster import Postmaster
+
+directory, left = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+
+def step(owner, name):
+    real = getattr(owner, name)
+    def deadly(*arguments, **options):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+        return real(*arguments, **options)
+    setattr(owner, name, deadly)
+
+for owner, name in ((Cluster, "run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
+    step(owner, name)
+EmbeddedPostgres(directory).start()
+os._exit(0)
+"""
+STEPS = range(13)
+"""pg_dump, initdb, its statement and pg_restore; the starts and stops of three servers; four renames."""
+
+
+@pytest.fixture(scope="module")
+def of_the_older_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("older") / "postgres"
+    with (
+        EmbeddedPostgres(directory, durable=False, installed=binaries.installed()[1:]) as server,
+        connect(server) as connection,
+    ):
+        connection.execute("CREATE TABLE t AS SELECT n FROM generate_series(1, 1000) n")
+    return directory
+
+
+@pytest.fixture
+def directory(of_the_older_version: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(of_the_older_version, tmp_path / "postgres", symlinks=True)
+
+
+def connect(server: EmbeddedPostgres) -> psycopg.Connection:
+    return psycopg.connect(server.url().replace("+psycopg", ""), autocommit=True)
+
+
+def die_at(directory: Path, step: int) -> int:
+    program = [sys.executable, "-c", KILLED_AT_A_STEP, str(directory), str(step)]
+    return subprocess.run(program, check=False).returncode
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_step_can_lose_the_data(directory: Path, step: int) -> None:
+    assert die_at(directory, step) == -signal.SIGKILL
+    newest, older, *_ = binaries.installed()
+    with EmbeddedPostgres(directory, durable=False) as server, connect(server) as connection:
+        assert connection.execute("SELECT sum(n) FROM t").fetchall() == [(500500,)]
+        assert connection.info.server_version // 10_000 == newest.major
+    assert sorted(path.name for path in directory.iterdir() if path.is_dir()) == sorted(
+        [str(newest.major), f"{older.major}.backup1", "socket"]
+    )
+    assert upgrade.kept(directory) == [directory / f"{older.major}.backup1"]
+
+
+def test_these_are_all_steps(directory: Path) -> None:
+    assert die_at(directory, len(STEPS)) == 0
+
+
+def test_an_upgrade_that_does_not_fit_on_the_disk_is_refused_before_it_begins(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=r"Moving it takes \d+ MiB, and \d+ MiB are free in .* Nothing was changed"):
+        upgrade.require_room(tmp_path, shutil.disk_usage(tmp_path).free, "Moving it")
+    upgrade.require_room(tmp_path, 0, "Moving it")
