@@ -58,6 +58,11 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/secrets"): READ,
     ("PUT", "/secrets/{name}"): ADMINS,
     ("DELETE", "/secrets/{name}"): ADMINS,
+    ("GET", "/admin/slots"): FULL,
+    ("GET", "/admin/queue-status"): FULL,
+    ("GET", "/admin/orphaned-state"): FULL,
+    ("GET", "/admin/queue-health"): FULL,
+    ("GET", "/admin/worker-jobs"): FULL,
     ("GET", "/admin/concurrency"): FULL,
     ("PUT", "/admin/concurrency"): ADMINS,
 }
