@@ -9,7 +9,7 @@ from oddish.errors import Conflict
 from oddish.queue.claim import Claim
 
 type RetryCause = Literal["failed", "lost", "released"]
-"""Failed: the attempt is charged. Lost: its worker died. Released: its worker stopped in good order."""
+"""Failed: the attempt reported and is charged. Lost: its worker died. Released: its worker stopped in good order."""
 type FinalState = Literal["done", "failed", "cancelled"]
 
 # Holds the job for the rest of the transaction if this execution still owns it. Locks: jobs.
@@ -18,9 +18,11 @@ SELECT cancel_requested FROM jobs
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running' FOR NO KEY UPDATE
 """
 
-# Ends the job. Locks: jobs, trials, queue_keys, queue_lanes, queue_caps (by trigger).
+# Ends the job. What was not the attempt's fault is not charged. Locks: jobs, trials, queue_keys, queue_lanes, queue_caps
+# (by trigger).
 FINISH = """
-UPDATE jobs SET state = :state, worker_id = NULL, error = :error, finished_at = clock_timestamp()
+UPDATE jobs SET state = :state, worker_id = NULL, error = :error, finished_at = clock_timestamp(),
+  attempt = attempt - :refund, losses = losses + :loss
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'
 """
 
@@ -46,6 +48,10 @@ def _fence(claim: Claim) -> dict[str, object]:
     return {"id": claim.id, "epoch": claim.epoch, "claim_id": claim.claim_id}
 
 
+def _charges(cause: RetryCause) -> dict[str, int]:
+    return {"refund": 0 if cause == "failed" else 1, "loss": 1 if cause == "lost" else 0}
+
+
 async def fence(connection: AsyncConnection, claim: Claim) -> bool:
     """Take the job for this transaction; True when its cancellation was asked for. Raises ``StaleClaim``.
 
@@ -57,9 +63,21 @@ async def fence(connection: AsyncConnection, claim: Claim) -> bool:
     return bool(row.cancel_requested)
 
 
-async def finish(connection: AsyncConnection, claim: Claim, state: FinalState, *, error: str | None = None) -> None:
-    """End the job; the last statement of a transaction that holds the fence. Raises ``StaleClaim``."""
-    result = await connection.execute(text(FINISH), {**_fence(claim), "state": state, "error": error})
+async def finish(
+    connection: AsyncConnection,
+    claim: Claim,
+    state: FinalState,
+    *,
+    error: str | None = None,
+    cause: RetryCause = "failed",
+) -> None:
+    """End the job; the last statement of a transaction that holds the fence. Raises ``StaleClaim``.
+
+    ``cause`` says whether its last execution is charged: one that reports is.
+    """
+    result = await connection.execute(
+        text(FINISH), {**_fence(claim), "state": state, "error": error, **_charges(cause)}
+    )
     if result.rowcount != 1:
         raise StaleClaim(claim)
 
@@ -77,8 +95,7 @@ async def retry(
             **_fence(claim),
             "delay_seconds": delay_seconds,
             "error": error,
-            "refund": 0 if cause == "failed" else 1,
-            "loss": 1 if cause == "lost" else 0,
+            **_charges(cause),
         },
     )
     if result.rowcount != 1:

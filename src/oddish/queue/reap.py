@@ -47,9 +47,10 @@ async def lose(connection: AsyncConnection, claim: Claim) -> None:
     await _mark_lost(connection, claim, reason="worker_lost")
     losses = claim.losses + 1
     if cancel_requested:
-        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
+        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER, cause="lost")
     elif losses >= MAX_LOSSES:
-        await finish(connection, claim, "failed", error=f"{losses} of its executions were lost with their workers")
+        error = f"{losses} of its executions were lost with their workers"
+        await finish(connection, claim, "failed", error=error, cause="lost")
     else:
         await retry(connection, claim, delay_seconds=loss_delay(losses), error=LOST, cause="lost")
 
@@ -70,7 +71,7 @@ async def release(connection: AsyncConnection, claim: Claim) -> None:
     cancel_requested = await fence(connection, claim)
     await _mark_lost(connection, claim, reason="released")
     if cancel_requested:
-        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER)
+        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER, cause="released")
     else:
         await retry(connection, claim, delay_seconds=0, error=None, cause="released")
 
