@@ -24,7 +24,7 @@ from oddish.worker.service import WorkerService
 
 ORG, USER, EXPERIMENT = "org", "user", "e0000000"
 LIMITS = Limits(default=8, baseline=256, overrides={})
-TERMINAL = frozenset({"success", "failed"})
+TERMINAL = frozenset({"success", "failed", "skipped"})
 
 
 @dataclass
@@ -89,6 +89,7 @@ class Deployment:
         harbor: dict[str, object] | None = None,
         secret_env: dict[str, str] | None = None,
         logins: Sequence[RegistryLogin] = (),
+        group: str | None = None,
     ) -> str:
         """Queue one trial; its id."""
         key = queue_key(agent, None)
@@ -129,7 +130,8 @@ class Deployment:
                     max_attempts=max_attempts,
                 )
             )
-            job = NewJob(ORG, "trial", trial_id, f"{environment}@{self.engine_name}", key.key, USER, 0, max_attempts)
+            pool = f"{environment}@{self.engine_name}"
+            job = NewJob(ORG, "trial", trial_id, pool, key.key, USER, 0, max_attempts, group_id=group)
             await enqueue(connection, [job])
         return trial_id
 

@@ -118,13 +118,14 @@ def hand_over(
     consent: Consent,
     *,
     verified: bool,
+    gated: bool = False,
 ) -> dict[Path, dict[str, str]]:
-    """The variables to send with each task of a run; none when the user says no.
+    """The variables to send with each task of a run; none when the user says no. ``gated``: oracle runs as well.
 
     The shell's are looked at for a server of this machine only. Raises ``InvalidInput`` when nobody can be asked.
     """
     sources = consent.sources
-    of_tasks = _of_tasks(config["agent"], tasks, verified=verified)
+    of_tasks = _of_tasks(config["agent"], tasks, verified=verified, solved=gated or config["agent"] == "oracle")
     named = [name for name, _ in references(config.get("agent_config", {}).get("env", {}))]
     if config["agent"] in BASELINES and not of_tasks and not named:
         return {}
@@ -182,7 +183,7 @@ def _useful(needs: CredentialNeeds, given: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool) -> dict[str, list[Path]]:
+def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool, solved: bool) -> dict[str, list[Path]]:
     """Variables that task.toml names in what such a trial uses, and the tasks that do. Faulty tasks are left out."""
     users: dict[str, list[Path]] = {}
     for task in tasks:
@@ -190,7 +191,7 @@ def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool) -> dict[str,
             for variable in load_task(task, disable_verification=not verified).variables:
                 section = variable.section
                 unused = (
-                    (section.startswith("solution.") and agent != "oracle")
+                    (section.startswith("solution.") and not solved)
                     or (section.endswith(".headers") and agent in BASELINES)
                     or ("verifier" in section.split(".") and not verified)
                 )

@@ -7,13 +7,13 @@ from oddish.cli.watch import Snapshot
 from oddish.client.types import Submitted, Trial
 
 
-def submission(submitted: Sequence[Submitted], n_trials: int) -> dict[str, object]:
+def submission(submitted: Sequence[Submitted], trials_of_task: int) -> dict[str, object]:
     return {
         "experiment": submitted[0]["experiment_name"],
         "experiment_id": submitted[0]["experiment_id"],
         "experiment_url": None,
         "public_experiment_url": None,
-        "total_trials": n_trials * len(submitted),
+        "total_trials": trials_of_task * len(submitted),
         "tasks": [
             {
                 "id": task["id"],
@@ -27,10 +27,10 @@ def submission(submitted: Sequence[Submitted], n_trials: int) -> dict[str, objec
     }
 
 
-def results(submitted: Sequence[Submitted], n_trials: int, end: Snapshot) -> dict[str, object]:
+def results(submitted: Sequence[Submitted], trials_of_task: int, end: Snapshot) -> dict[str, object]:
     """The same, with every trial that counted for the run and their numbers."""
     found = tally(end.trials)
-    return submission(submitted, n_trials) | {
+    return submission(submitted, trials_of_task) | {
         "successful": end.successful,
         "summary": {
             "trials": found.total,

@@ -18,13 +18,13 @@ from oddish.cli.overview import NO_WORKER, alive_workers
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.progress import for_output
 from oddish.cli.registry import read_logins
-from oddish.cli.run_options import engine_options
+from oddish.cli.run_options import baseline_gate_option, engine_options
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve, tell_skew
 from oddish.cli.submit import Plan, nothing_started, submit
 from oddish.cli.tables import print_results
 from oddish.cli.text import command, plural
-from oddish.cli.trials import finished, succeeded
+from oddish.cli.trials import BASELINES, finished, skipped, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
@@ -46,8 +46,8 @@ Examples:
 Exit codes:
   0    every trial was run and verified (or run, with --disable-verification),
        whatever its reward; without watching: the trials were submitted
-  1    a trial failed or was cancelled, or the submission was refused, or the
-       server cannot be reached
+  1    a trial failed, was cancelled or skipped, or the submission was refused,
+       or the server cannot be reached
   2    the command line cannot be understood, or names no task
   130  interrupted; trials that were submitted go on
 """
@@ -116,6 +116,7 @@ Exit codes:
     show_default=True,
     help="Place of the trials among your own that wait.",
 )
+@baseline_gate_option
 @engine_options
 @click.option(
     "--registry-login",
@@ -153,6 +154,7 @@ def run(
     user: str | None,
     max_trial_attempts: int | None,
     priority: Priority,
+    baseline_gate: bool,
     engine: EngineChoices,
     registry_login: tuple[str, ...],
     force_new_version: bool,
@@ -170,6 +172,9 @@ def run(
     have ended, and holds their results too.
     """
     directory = _one_path(path, path_option)
+    gated = baseline_gate and agent not in BASELINES
+    if gated and engine.unverified:
+        raise click.UsageError("--baseline-gate judges rewards, and with --disable-verification there are none.")
     if background and watch:
         raise click.UsageError("--background and --watch exclude each other.")
     config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
@@ -195,12 +200,15 @@ def run(
         max_trial_attempts,
         harbor=engine.block(),
         logins=read_logins(registry_login, sources, env),
+        gate_baselines=gated,
     )
     talk = not (quiet or as_json)
 
     endpoint = resolve(api)
     consent = Consent(sources, agreed=yes, may_ask=not as_json)
-    plan = replace(plan, credentials=hand_over(endpoint, config, tasks, consent, verified=not engine.unverified))
+    plan = replace(
+        plan, credentials=hand_over(endpoint, config, tasks, consent, verified=not engine.unverified, gated=gated)
+    )
     if talk:
         say(f"Experiment {plan.experiment}: sending {plural(len(tasks), 'task')} to {endpoint.url}")
     try:
@@ -213,7 +221,7 @@ def run(
         say("Nothing was started.", err=True)
         ctx.exit(1)
     if as_json and not watch:
-        print_json(submission(submitted, n_trials))
+        print_json(submission(submitted, plan.trials_of_task))
         return
     if talk:
         created = sum(len(task["new_trial_ids"]) for task in submitted)
@@ -228,7 +236,7 @@ def run(
             raise
         ctx.exit(INTERRUPTED)
     if as_json:
-        print_json(results(submitted, n_trials, end))
+        print_json(results(submitted, plan.trials_of_task, end))
     else:
         _print(end, plan, quiet=quiet)
     ctx.exit(0 if end.successful else 1)
@@ -298,7 +306,7 @@ def _print(end: Snapshot, plan: Plan, *, quiet: bool) -> None:
 
 def _next_commands(end: Snapshot, plan: Plan) -> list[str]:
     """The experiment, and a trial: of one that failed also the ends of its logs."""
-    failed = [trial for trial in end.trials if finished(trial) and not succeeded(trial)]
+    failed = [trial for trial in end.trials if finished(trial) and not succeeded(trial) and not skipped(trial)]
     shown = [command("status", trial["id"], "-v") for trial in failed[:1]]
     shown = shown or [command("status", trial["id"]) for trial in end.trials[:1]]
     return [command("status", "-e", plan.experiment), *shown]

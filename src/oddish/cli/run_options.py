@@ -61,6 +61,15 @@ ENGINE_OPTIONS = (
 )
 
 
+baseline_gate_option = click.option(
+    "--baseline-gate/--no-baseline-gate",
+    default=False,
+    show_default=True,
+    help="Run oracle and nop on each task first, once each unless the experiment has them. Where an oracle earns "
+    "nothing, a nop anything, or one of them fails, the trials of the agent are skipped.",
+)
+
+
 def engine_options(command: Command) -> Command:
     """Adds the options about the engine; the command gets them as ``engine``, an ``EngineChoices``."""
     names = [field.name for field in fields(EngineChoices)]

@@ -30,7 +30,7 @@ Exit codes:
   0    shown; with --watch: every trial was run and verified (or run, where
        verification is disabled), whatever its reward
   1    not found, or the server cannot be reached; with --watch also: a trial
-       failed or was cancelled
+       failed, was cancelled or skipped
   2    the command line cannot be understood
   130  interrupted; the trials go on
 """

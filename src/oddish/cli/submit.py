@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.cli.text import command, plural, quoted
+from oddish.cli.trials import BASELINES
 from oddish.cli.versions import change
 from oddish.client import Client
 from oddish.client.errors import ApiError
@@ -33,6 +34,23 @@ class Plan:
     """At the registries that images come from."""
     credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """By task: variables that the agent or the task names."""
+    gate_baselines: bool = False
+    """Oracle and nop run first, once each unless the experiment has them, and decide whether the agent runs."""
+
+    @property
+    def configs(self) -> list[SweepConfig]:
+        return [*map(self._baseline, BASELINES), self.config] if self.gate_baselines else [self.config]
+
+    @property
+    def trials_of_task(self) -> int:
+        """How many each task shall have."""
+        return sum(config["n_trials"] for config in self.configs)
+
+    def _baseline(self, agent: str) -> SweepConfig:
+        config: SweepConfig = {"agent": agent, "model": None, "n_trials": 1}
+        if "environment" in self.config:
+            config["environment"] = self.config["environment"]
+        return config
 
 
 class PartlySubmitted(OddishError):
@@ -93,7 +111,7 @@ def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], No
     version = client.upload(task, force_new_version=plan.force_new_version)
     request: SweepRequest = {
         "task_id": version["task_id"],
-        "configs": [plan.config],
+        "configs": plan.configs,
         "priority": plan.priority,
         "experiment_id": plan.experiment,
         "content_hash": version["content_hash"],
@@ -102,6 +120,8 @@ def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], No
         request["user"] = plan.user
     if plan.max_trial_attempts is not None:
         request["max_trial_attempts"] = plan.max_trial_attempts
+    if plan.gate_baselines:
+        request["gate_baselines"] = True
     if plan.harbor:
         request["harbor"] = dict(plan.harbor)
     if plan.logins:

@@ -18,6 +18,7 @@ from oddish.cli.trials import (
     reward_label,
     rows,
     score,
+    skipped,
     succeeded,
     unverified,
     word,
@@ -95,7 +96,7 @@ def _passed(row: Row) -> str:
 
 def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     """Rewards by task, agent and model; after them why trials have none, and what happened beside those that have."""
-    occasional = {"Not verified": unverified, "Cancelled": cancelled}
+    occasional = {"Not verified": unverified, "Cancelled": cancelled, "Skipped": skipped}
     counted = {name: belongs for name, belongs in occasional.items() if any(map(belongs, trials))}
     columns = ["Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors"]
     made = table(*columns, *counted, right=("Trials", "Mean"), whole=("Task",))

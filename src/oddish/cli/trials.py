@@ -77,9 +77,14 @@ def cancelled(trial: Trial) -> bool:
     return trial["status"] == "failed" and trial.get("harbor_stage") == CANCELLED
 
 
+def skipped(trial: Trial) -> bool:
+    """It never ran, for its task proved faulty."""
+    return trial["status"] == "skipped"
+
+
 def errored(trial: Trial) -> bool:
-    """It ended, neither well nor because someone stopped it."""
-    return finished(trial) and not succeeded(trial) and not cancelled(trial)
+    """It ran and ended, neither well nor because someone stopped it."""
+    return finished(trial) and not (succeeded(trial) or cancelled(trial) or skipped(trial))
 
 
 def word(trial: Trial) -> str:

@@ -130,6 +130,8 @@ class SweepRequest(TypedDict):
     """Logins for the images of trials on a Docker engine."""
     harbor: NotRequired[dict[str, JSON]]
     """Sections of the engine's own configuration, for example ``{"verifier": {"disable": true}}``."""
+    gate_baselines: NotRequired[bool]
+    """Trials of other agents wait for those of oracle and nop, and run only when these find the task sound."""
 
 
 class Submitted(TypedDict):
@@ -145,6 +147,8 @@ class Submitted(TypedDict):
     new_trial_ids: list[str]
     other_version_trials: NotRequired[int]
     """Of other versions of the task in the experiment: they do not count."""
+    gated_trials: NotRequired[int]
+    """New ones that wait for those of oracle and nop, or were skipped at once."""
 
 
 class QueueInfo(TypedDict):

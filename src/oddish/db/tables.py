@@ -288,6 +288,8 @@ job_groups = Table(
     Column("max_running", Integer),
     Column("after", Text, ForeignKey("job_groups.id")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("gate_version_id", Text, ForeignKey("task_versions.id")),
+    Column("gate_experiment_id", Text, ForeignKey("experiments.id")),
 )
 
 workers = Table(

@@ -109,6 +109,12 @@ class SweepSubmission(RequestBody):
     link: Text | None = None
     github_username: Name | None = None
     github_meta: dict[str, Any] | None = None
+    gate_baselines: bool = Field(
+        False,
+        description="New trials of other agents wait until those of oracle and nop for this task version in the "
+        "experiment have ended. They run when each of oracle earned more than 0 and each of nop exactly 0; else they "
+        "are `skipped`, with the reason. Without any trial of oracle or nop there, they do not wait.",
+    )
 
     @field_validator("credentials", mode="before")
     @classmethod
@@ -146,6 +152,7 @@ class TaskResponse(ResponseBody):
     created_at: datetime
     new_trial_ids: list[str]
     other_version_trials: int = Field(description="Live trials of other versions in the experiment: they do not count.")
+    gated_trials: int = Field(description="New trials that wait for those of oracle and nop, or were skipped at once.")
     user_tags: dict[str, str]
 
 

@@ -17,12 +17,12 @@ WITH RECURSIVE line AS (
   JOIN line ON t.id = line.superseded_by_trial_id
 )
 SELECT EXISTS (
-  SELECT FROM line WHERE superseded_by_trial_id IS NULL AND (status = 'failed' OR deleted_at IS NOT NULL)
+  SELECT FROM line WHERE superseded_by_trial_id IS NULL AND (status IN ('failed', 'skipped') OR deleted_at IS NOT NULL)
 )
 """)
 
 
 async def any_ended_in_vain(connection: AsyncConnection, principal: Principal, trial_ids: Collection[str]) -> bool:
-    """Whether one of these trials, or the last that replaced it, has failed, was cancelled or is deleted."""
+    """Whether one of these trials, or the last that replaced it, failed, was cancelled or skipped, or is deleted."""
     found = await connection.scalar(ANY_ENDED_IN_VAIN, {"org_id": principal.org_id, "trial_ids": list(trial_ids)})
     return bool(found)

@@ -1,8 +1,9 @@
 """How many trials a submission has to add, and which failed ones they replace. Pure.
 
 A submission declares how many trials of a unit shall exist. Queued, running, retrying and successful ones count; only
-the shortfall is created, and each new trial takes the place of one that failed, the oldest first. A submission that
-names its environment counts the trials of that environment only; failures are replaced whatever environment they had.
+the shortfall is created, and each new trial takes the place of one that failed or was skipped, the oldest first. A
+submission that names its environment counts the trials of that environment only; failed and skipped ones are replaced
+whatever environment they had.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ class Addition:
     wanted: int
     """Index of the ``Wanted`` that this trial is created for."""
     replaces: str | None
-    """Id of the failed trial that it supersedes."""
+    """Id of the failed or skipped trial that it supersedes."""
 
 
 def plan(wanted: Sequence[Wanted], live: Iterable[Live]) -> list[Addition]:

@@ -30,6 +30,7 @@ from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
 from oddish.trials.environments import Environments
+from oddish.trials.gate import add_gate, check_gate, is_baseline
 from oddish.trials.live import is_live
 from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
@@ -93,6 +94,8 @@ class Submission:
     link: str | None = None
     github_username: str | None = None
     github_meta: Mapping[str, object] | None = None
+    gate_baselines: bool = False
+    """New trials of other agents wait for those of oracle and nop, and are skipped when the task proves faulty."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Submitted:
     trials_count: int
     """Trials of this version in the experiment that nothing has replaced; when appending, the new ones."""
     providers: Mapping[str, int]
+    gated_trials: int
+    """New ones that the baseline gate decides about."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,8 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
         )
         for config in submission.configs
     ]
+    if submission.gate_baselines:
+        check_gate(units)
     for entry in units:
         logins_for(entry.offer.environment, submission.logins)
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
@@ -157,7 +164,7 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
         [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
     )
     creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units)
-    new_ids = await creation.run(connection, keyring, additions)
+    new_ids, gated_trials = await creation.run(connection, keyring, additions)
     await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
     replaced = {addition.replaces for addition in additions}
     added = Counter(units[addition.wanted].key.provider for addition in additions)
@@ -172,6 +179,7 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
         new_trial_ids=new_ids,
         trials_count=providers.total(),
         providers=dict(providers),
+        gated_trials=gated_trials,
     )
 
 
@@ -187,7 +195,10 @@ class _Creation:
     version: Row[Any]
     units: Sequence[Unit]
 
-    async def run(self, connection: AsyncConnection, keyring: Keyring, additions: Sequence[Addition]) -> list[str]:
+    async def run(
+        self, connection: AsyncConnection, keyring: Keyring, additions: Sequence[Addition]
+    ) -> tuple[list[str], int]:
+        """The ids of the new trials, and how many of them the baseline gate decides about."""
         for entry in self.units:
             entry.check_task(self.version.definition)
         memory = [entry.memory_mb(self.version.definition) for entry in self.units]
@@ -204,7 +215,7 @@ class _Creation:
             .on_conflict_do_nothing()
         )
         if not additions:
-            return []
+            return [], 0
         await connection.execute(
             insert(trials),
             [
@@ -220,14 +231,18 @@ class _Creation:
         if replaced:
             statement = update(trials).where(trials.c.id == bindparam("old"))
             await connection.execute(statement.values(superseded_by_trial_id=bindparam("new")), replaced)
+        gated = [not is_baseline(self.units[addition.wanted]) for addition in additions]
+        gate = None
+        if self.submission.gate_baselines and any(gated):
+            gate = await add_gate(connection, self.principal.org_id, self.version.id, self.experiment.id)
         await enqueue(
             connection,
             [
-                self._job(self.units[addition.wanted], new_id, memory[addition.wanted])
-                for addition, new_id in zip(additions, new_ids, strict=True)
+                self._job(self.units[addition.wanted], new_id, memory[addition.wanted], gate if waits else None)
+                for addition, new_id, waits in zip(additions, new_ids, gated, strict=True)
             ],
         )
-        return new_ids
+        return new_ids, sum(gated) if gate else 0
 
     @property
     def _max_attempts(self) -> int:
@@ -256,7 +271,7 @@ class _Creation:
             "max_attempts": self._max_attempts,
         }
 
-    def _job(self, entry: Unit, trial_id: str, memory_mb: int) -> NewJob:
+    def _job(self, entry: Unit, trial_id: str, memory_mb: int, group_id: str | None) -> NewJob:
         return NewJob(
             org_id=self.principal.org_id,
             kind="trial",
@@ -267,6 +282,7 @@ class _Creation:
             priority=PRIORITIES[self.submission.priority],
             max_attempts=self._max_attempts,
             memory_mb=memory_mb,
+            group_id=group_id,
         )
 
     async def _check_credentials(self, connection: AsyncConnection, entry: Unit) -> None:

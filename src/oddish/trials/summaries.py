@@ -200,11 +200,11 @@ def _counts(where: Sequence[ColumnElement[bool]]) -> Select[Any]:
 
 def _status(counts: Any) -> ColumnElement[str]:
     """pending: nothing has started. running: something has, and something is left. Else all trials have ended: failed
-    when every one of them failed, completed otherwise."""
+    when none of them succeeded, completed otherwise."""
     return case(
         (counts.c.waiting == counts.c.total, literal("pending")),
         (counts.c.waiting + counts.c.active > 0, literal("running")),
-        (counts.c.failed == counts.c.total, literal("failed")),
+        (counts.c.completed == 0, literal("failed")),
         else_=literal("completed"),
     )
 

@@ -74,6 +74,11 @@ class Unit:
         kwargs = with_web_tools(self.agent, kwargs, disabled=self.disable_web_tools, closed=closed)
         return {**self.agent_config, "kwargs": kwargs}
 
+    @property
+    def unverified(self) -> bool:
+        """Nobody looks at what its trials come to."""
+        return _unverified(self.harbor)
+
     def check_task(self, definition: Mapping[str, object]) -> None:
         """Refuse what would fail the same way in every attempt. Raises ``UnfitTask``."""
         if self.agent == "oracle" and definition.get("has_solution") is False:

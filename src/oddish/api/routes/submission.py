@@ -94,6 +94,7 @@ async def _response(
         created_at=submitted.created_at,
         new_trial_ids=list(submitted.new_trial_ids),
         other_version_trials=tasks[0].other_version_trials,
+        gated_trials=submitted.gated_trials,
         user_tags=dict(submitted.tags),
     )
 
@@ -148,6 +149,7 @@ def _submission(body: SweepSubmission) -> Submission:
         link=body.link,
         github_username=body.github_username,
         github_meta=body.github_meta,
+        gate_baselines=body.gate_baselines,
     )
 
 
