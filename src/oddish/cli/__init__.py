@@ -19,6 +19,8 @@ from oddish.cli.group import LazyGroup
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),
         "admin": ("oddish.cli.admin", "Manage a deployment: API keys."),
+        "backup": ("oddish.cli.backup", "Back up what oddish keeps on this machine."),
+        "restore": ("oddish.cli.backup", "Bring a backup back."),
         "up": ("oddish.cli.stack", "Start oddish on this machine."),
         "down": ("oddish.cli.stack", "Stop oddish on this machine."),
         "server": ("oddish.cli.stack", "Run the API server of a deployment."),

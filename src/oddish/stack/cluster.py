@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import IO, Any
 
 from oddish.errors import Unavailable
 from oddish.stack import process
@@ -67,21 +68,37 @@ class Cluster:
 
     def run(self, program: str, *arguments: str, stdin: str = "") -> str:
         """The output of one of PostgreSQL's programs, run as the account that owns the data."""
+        return self._run(program, arguments, input=stdin.encode(), stdout=subprocess.PIPE).decode()
+
+    def run_from(self, source: IO[bytes], program: str, *arguments: str) -> str:
+        """As ``run``, reading a file of this process, which that account may not be able to open."""
+        return self._run(program, arguments, stdin=source, stdout=subprocess.PIPE).decode()
+
+    def run_into(self, target: IO[bytes], program: str, *arguments: str) -> None:
+        """As ``run``, with the output in a file of this process."""
+        self._run(program, arguments, stdin=subprocess.DEVNULL, stdout=target)
+
+    def _run(self, program: str, arguments: Sequence[str], **streams: Any) -> bytes:
         answer = subprocess.run(
             self.leashed(signal.SIGKILL, program, *arguments),
-            input=stdin,
-            capture_output=True,
-            text=True,
+            stderr=subprocess.PIPE,
             check=False,
             env=clean_environment(),
             cwd="/",
+            **streams,
         )
         if answer.returncode != 0:
+            said = (answer.stderr or answer.stdout or b"").decode(errors="replace")
             raise Unavailable(
-                f"{program} failed with status {answer.returncode}:\n{answer.stderr or answer.stdout}".rstrip(),
+                f"{program} failed with status {answer.returncode}:\n{said}".rstrip(),
                 fix=f"Check that {self.data.parent} is on a disk with free space that you may write to.",
             )
-        return answer.stdout
+        return answer.stdout or b""
+
+    @property
+    def connection(self) -> tuple[str, ...]:
+        """Options by which PostgreSQL's programs reach its server."""
+        return ("--host", str(self.sockets), "--port", str(PORT), "--username", SUPERUSER)
 
     def leashed(self, number: signal.Signals, program: str, *arguments: str) -> Sequence[str]:
         """The command for ``program`` as its account, which gets the signal ``number`` when this process ends."""

@@ -28,6 +28,12 @@ def schema(url: str) -> Schema:
     return Schema(None) if row is None else Schema(*row)
 
 
+def analyze(url: str) -> None:
+    """Count what is in the tables, for plans and for the cleaning up of dead rows. Raises ``Unavailable``."""
+    with _reported(), _connect(url) as connection:
+        connection.execute("ANALYZE")
+
+
 def has_unfinished_jobs(url: str) -> bool:
     """An unanswered question counts as yes."""
     try:

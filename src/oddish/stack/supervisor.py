@@ -3,10 +3,8 @@
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,18 +12,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from oddish import __version__
-from oddish.db.revision import HEAD
 from oddish.errors import InvalidInput, Unavailable
 from oddish.stack import database, process
 from oddish.stack.family import Family, ServiceMember
 from oddish.stack.idle import Idleness
 from oddish.stack.layout import Layout
-from oddish.stack.leash import leashed
 from oddish.stack.lock import open_lock, sign, try_lock
 from oddish.stack.logs import bound
+from oddish.stack.migration import migrate
 from oddish.stack.port import HOST, PREFERRED, listen
 from oddish.stack.postgres import EmbeddedPostgres
-from oddish.stack.service import PYTHON, Context, Services, api_and_worker
+from oddish.stack.service import Context, Services, api_and_worker
 from oddish.stack.state import Phase, State, read_state
 from oddish.stack.token import create_token
 
@@ -33,7 +30,6 @@ _PR_SET_CHILD_SUBREAPER = 36
 _TICK = 5.0
 _STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 STOP_UNLESS_BUSY = signal.SIGUSR1
-_EXCEPTION = re.compile(r"^\w+(?:\.\w+)+: .+", re.MULTILINE)
 _HANDLED = _STOPS | {signal.SIGCHLD, STOP_UNLESS_BUSY}
 
 
@@ -106,7 +102,7 @@ class Supervisor:
             url = postgres.url()
             self._state = replace(self._state, notes=(*self._state.notes, *postgres.notes))
         context = Context(self._layout, url, create_token(self._layout))
-        _migrate(context)
+        migrate(context)
         listener = self._listen()
         for service in self._make_services(context):
             self._family.add(ServiceMember(service, self._layout, listener))
@@ -183,32 +179,6 @@ def _first_state() -> State:
 
 def _url(port: int) -> str:
     return f"http://{HOST}:{port}"
-
-
-def _migrate(context: Context) -> None:
-    """Migrations are imported only when the schema is not one that this version works with."""
-    if database.schema(context.database_url).fit() in ("same", "ahead"):
-        return
-    log = context.layout.log("migrate")
-    answer = subprocess.run(
-        leashed(signal.SIGTERM, *PYTHON, "-m", "oddish.db", "upgrade"),
-        env=context.environment(),
-        cwd=context.layout.home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if answer.returncode == 0:
-        log.unlink(missing_ok=True)
-        return
-    with contextlib.suppress(OSError):
-        log.write_text(answer.stdout)
-    cause = _EXCEPTION.search(answer.stdout)
-    raise Unavailable(
-        f"The database could not be brought to revision {HEAD}:\n{cause[0] if cause else answer.stdout.rstrip()}",
-        fix=f"Its data are unchanged. If a newer oddish has written them, use that one. The whole answer is in {log}.",
-    )
 
 
 def _idle_seconds() -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oddish.errors import Unavailable
 from oddish.removal import used_bytes
-from oddish.stack.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from oddish.stack.cluster import DATABASE, Cluster
 from oddish.stack.postmaster import Postmaster
 
 MIB = 1024**2
@@ -34,18 +34,15 @@ def upgrade(old: Cluster, new: Cluster, log: Path, lock: int) -> None:
     with _work_directory(new) as work:
         dump = work / "database.dump"
         old.clear()
-        with _serving(old, log, lock):
-            old.run("pg_dump", *_connection(old), "--format=custom", f"--file={dump}", DATABASE)
+        with _serving(old, log, lock), dump.open("wb") as target:
+            old.run_into(target, "pg_dump", *old.connection, "--format=custom", DATABASE)
         _fill(new, dump, work, log, lock, lambda: None)
 
 
 def restore(new: Cluster, dump: Path, log: Path, lock: int, prepare: Callable[[], None]) -> None:
     """Make a database of ``dump``, ready to ``settle``. ``prepare`` is called when it is filled and can be reached."""
     with _work_directory(new) as work:
-        copied = work / "database.dump"
-        shutil.copyfile(dump, copied)
-        new.account.own(copied)
-        _fill(new, copied, work, log, lock, prepare)
+        _fill(new, dump, work, log, lock, prepare)
 
 
 def settle(directory: Path) -> list[Path]:
@@ -100,7 +97,8 @@ def _fill(new: Cluster, dump: Path, work: Path, log: Path, lock: int, prepare: C
     filled.clear()
     with _serving(filled, log, lock):
         options = ("--exit-on-error", "--single-transaction", f"--dbname={DATABASE}")
-        filled.run("pg_restore", *_connection(filled), *options, str(dump))
+        with dump.open("rb") as source:
+            filled.run_from(source, "pg_restore", *filled.connection, *options)
         prepare()
     filled.data.rename(new.data.with_name(f"{_READY}{new.data.name}"))
     _flush(new.data.parent)
@@ -124,10 +122,6 @@ def _serving(cluster: Cluster, log: Path, lock: int) -> Iterator[None]:
         yield
     finally:
         postmaster.stop(_STOP_SECONDS)
-
-
-def _connection(cluster: Cluster) -> tuple[str, ...]:
-    return ("--host", str(cluster.sockets), "--port", str(PORT), "--username", SUPERUSER)
 
 
 def _flush(directory: Path) -> None:

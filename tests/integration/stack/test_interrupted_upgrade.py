@@ -1,4 +1,4 @@
-"""A start that moves the database to the next PostgreSQL is killed at each of its steps; the next start has the data."""
+"""A start that moves the database to a newer PostgreSQL is killed at each of its steps: the next start has the data."""
 
 import shutil
 import signal

@@ -1,0 +1,215 @@
+"""Making a backup, of a stack that runs or not."""
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+from psycopg import IsolationLevel
+
+from oddish import __version__
+from oddish.backup import contents, objects
+from oddish.backup.contents import DUMP, FILES, KEY, LIST, Contents
+from oddish.backup.source import Say, address, private_copy, served, storage_url
+from oddish.db.compatibility import REVISION
+from oddish.doctor.store import shown
+from oddish.errors import Conflict, InvalidInput, Unavailable
+from oddish.keyring import Keyring, load_keyring
+from oddish.stack.cluster import DATABASE, Cluster
+from oddish.stack.layout import Layout
+from oddish.stack.lock import open_lock, try_lock
+from oddish.storage.store import ArtifactStore
+
+_PARTIAL = ".partial-"
+_TABLE_DATA = re.compile(r"^\d+; \d+ \d+ TABLE DATA \S+ (\S+) ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a database says at the moment of its dump."""
+
+    revision: str
+    remark: str | None
+    postgres: int
+    tables: frozenset[str]
+    tasks: int
+    trials: int
+    bytes: int
+    named: objects.Named
+
+
+def take(place: Path, where: Layout, *, with_store: bool, with_key: bool, say: Say) -> tuple[Path, Contents]:
+    """Make a backup in the directory ``place``, which is made when missing; its path, and what is in it.
+
+    It is there in full or not at all. The database comes first and in one state; the files are those that this state
+    names. Raises ``InvalidInput``, ``Conflict`` and ``Unavailable``.
+    """
+    with _staging(place) as staging:
+        with served(where, say) as cluster:
+            say("Copying the database ...")
+            rows = _dump(cluster, staging / DUMP)
+            _verify(cluster, staging / DUMP, rows.tables)
+        copied = objects.Copied()
+        if with_store:
+            say("Copying the files ...")
+            copied = _copy_store(where, rows.named, staging, contents.backups(place), say)
+        description = Contents(
+            made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            version=__version__,
+            revision=rows.revision,
+            schema_remark=rows.remark,
+            postgres=rows.postgres,
+            tasks=rows.tasks,
+            trials=rows.trials,
+            database_bytes=rows.bytes,
+            dump_bytes=(staging / DUMP).stat().st_size,
+            dump_sha256=contents.sha256(staging / DUMP),
+            store_url=shown(storage_url(where)),
+            list_sha256=contents.sha256(staging / LIST) if with_store else None,
+            files=len(copied.stored),
+            file_bytes=sum(entry.size for entry in copied.stored),
+            missing=tuple(sorted(copied.missing)),
+            damaged=tuple(sorted(copied.damaged)),
+            key_included=with_key and _take_key(where, staging),
+            key_id=key_id(where),
+        )
+        description.write(staging)
+        os.sync()
+        return staging.rename(_free_name(place)), description
+
+
+def key_id(where: Layout) -> str | None:
+    """Tells secret keys apart without telling them."""
+    configured = os.environ.get("ODDISH_SECRET_KEY")
+    if not configured and not (where.home / KEY).exists():
+        return None
+    keyring: Keyring = load_keyring(configured, where.home)
+    return keyring.derive("backup").hex()[:16]
+
+
+@contextmanager
+def _staging(place: Path) -> Iterator[Path]:
+    """A directory in ``place`` that is gone afterwards unless it was renamed. One backup at a time."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = open_lock(place / ".lock")
+    except OSError as error:
+        raise InvalidInput(
+            f"Backups cannot be kept in {place}: {error.strerror}.", fix="Name a directory that you may write to."
+        ) from error
+    staging = None
+    try:
+        if not try_lock(lock):
+            raise Conflict(f"Another backup to {place} is being made.", fix="Wait until it has ended.")
+        for left in place.glob(f"{_PARTIAL}*"):
+            shutil.rmtree(left)
+        staging = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=place))
+        yield staging
+    except OSError as error:
+        raise Unavailable(
+            f"The backup was not made: {error}.", fix=f"Check that {place} has free space and can be written to."
+        ) from error
+    finally:
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+        os.close(lock)
+
+
+def _free_name(place: Path) -> Path:
+    name = f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}"
+    number = 1
+    path = place / name
+    while path.exists():
+        number += 1
+        path = place / f"{name}-{number}"
+    return path
+
+
+def _dump(cluster: Cluster, target: Path) -> Rows:
+    """Dump the database, and read from the same state of it what the dump is about."""
+    try:
+        with psycopg.connect(address(cluster)) as connection:
+            connection.execute("SET idle_in_transaction_session_timeout = 0")
+            connection.commit()
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            snapshot = _one(connection, "SELECT pg_export_snapshot()")
+            rows = _rows(connection)
+            with target.open("wb") as file:
+                target.chmod(0o600)
+                options = ("--format=custom", f"--snapshot={snapshot}")
+                cluster.run_into(file, "pg_dump", *cluster.connection, *options, DATABASE)
+    except psycopg.Error as error:
+        raise Unavailable(
+            f"The database cannot be read: {str(error).strip()}", fix="'oddish doctor' says more about it."
+        ) from error
+    return rows
+
+
+def _rows(connection: psycopg.Connection) -> Rows:
+    revision, remark = connection.execute(REVISION).fetchone() or (None, None)
+    if revision is None:
+        raise InvalidInput("There is nothing to back up: the database has no schema yet.")
+    tables = connection.execute("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'").fetchall()
+    archives = connection.execute("SELECT DISTINCT archive_key FROM task_versions").fetchall()
+    prefixes = connection.execute("SELECT DISTINCT artifact_prefix FROM attempts WHERE artifact_prefix IS NOT NULL")
+    return Rows(
+        revision=revision,
+        remark=remark,
+        postgres=connection.info.server_version // 10_000,
+        tables=frozenset(name for (name,) in tables),
+        tasks=int(_one(connection, "SELECT count(*) FROM tasks")),
+        trials=int(_one(connection, "SELECT count(*) FROM trials")),
+        bytes=int(_one(connection, "SELECT pg_database_size(current_database())")),
+        named=objects.Named(tuple(key for (key,) in archives), tuple(prefix for (prefix,) in prefixes.fetchall())),
+    )
+
+
+def _one(connection: psycopg.Connection, query: LiteralString) -> str:
+    row = connection.execute(query).fetchone()
+    assert row is not None  # noqa: S101 - an aggregate or a function has one row
+    return str(row[0])
+
+
+def _verify(cluster: Cluster, dump: Path, tables: frozenset[str]) -> None:
+    """Read the table of contents back: every table has its data in the dump."""
+    lacking = tables - set(_TABLE_DATA.findall(table_of_contents(cluster, dump)))
+    if lacking:
+        raise Unavailable(
+            f"The backup was not made: the dump lacks the tables {', '.join(sorted(lacking))}.", fix="Try again."
+        )
+
+
+def table_of_contents(cluster: Cluster, dump: Path) -> str:
+    """Raises ``Unavailable`` when ``dump`` cannot be read."""
+    with dump.open("rb") as source:
+        return cluster.run_from(source, "pg_restore", "--list")
+
+
+def _copy_store(where: Layout, named: objects.Named, staging: Path, earlier: list[Path], say: Say) -> objects.Copied:
+    with_files = [path for path in earlier if (path / LIST).exists()]
+    known = {entry.key: entry for entry in contents.read_list(with_files[-1])} if with_files else {}
+    before = with_files[-1] / FILES if with_files else None
+    store = ArtifactStore.open(storage_url(where))
+    copied = asyncio.run(objects.collect(store, named, staging / FILES, before, known, say))
+    contents.write_list(staging, copied.stored)
+    return copied
+
+
+def _take_key(where: Layout, staging: Path) -> bool:
+    if os.environ.get("ODDISH_SECRET_KEY"):
+        raise InvalidInput(
+            "The secret key is the one in ODDISH_SECRET_KEY, which is not written to files.",
+            fix="Leave out --with-key, and keep that key in a safe place yourself.",
+        )
+    if not (where.home / KEY).exists():
+        return False
+    private_copy(where.home / KEY, staging / KEY)
+    return True
