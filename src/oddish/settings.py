@@ -48,6 +48,15 @@ class Settings(BaseSettings):
         "Default: `secret.key` under home.",
     )
     log_format: Literal["console", "json"] = Field("console", description="Shape of log lines.")
+    drain_seconds: Annotated[float, Field(ge=0)] = Field(
+        0,
+        description="What happens for how long after SIGTERM: a server still accepts requests and says that it is not "
+        "ready; a worker claims nothing more and lets running attempts end before it gives them back. 0 in a local "
+        "stack.",
+    )
+    metrics_public: bool = Field(
+        False, description="Whether `GET /metrics` of the API server is answered without a key."
+    )
 
     default_concurrency: Positive = Field(8, description="Trials that run at once per queue key.")
     baseline_concurrency: Positive = Field(
@@ -127,6 +136,10 @@ class Settings(BaseSettings):
     idempotency_retention_days: Positive = Field(
         7, description="Days for which a call with an `Idempotency-Key` is answered again."
     )
+    finished_job_retention_days: Positive = Field(
+        30,
+        description="Days for which the queue's records of finished jobs are kept; trials, attempts and results stay.",
+    )
     publication_wait_seconds: Seconds = Field(
         10, description="How long a submission waits for the first worker to say what it can run."
     )
@@ -141,6 +154,12 @@ class Settings(BaseSettings):
         default_factory=lambda: 2 * (os.cpu_count() or 1),
         description="Attempts a worker runs at once. Default: 2 per core.",
     )
+    worker_metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = Field(
+        None,
+        description="Port on which a worker serves `/metrics`, `/health/live` and `/health/ready`, without a key; 0: any free one. "
+        "Default: none.",
+    )
+    worker_metrics_host: str = Field("127.0.0.1", description="Address of that port.")
     worker_credentials: list[str] = Field(
         default_factory=list,
         description="Variables that a worker hands on from its own environment, to attempts whose agent or task "

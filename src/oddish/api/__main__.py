@@ -5,15 +5,19 @@ import resource
 import signal
 import socket
 import sys
+from types import FrameType
 
 import structlog
 import uvicorn
 from pydantic import ValidationError
 
+from oddish import __version__
 from oddish.api.app import create_app
 from oddish.api.services import Services
 from oddish.errors import OddishError
 from oddish.logs import configure_logging
+from oddish.metrics import name_process, watch_pool
+from oddish.readiness import Readiness
 from oddish.settings import Settings
 
 GRACE_SECONDS = 10
@@ -23,6 +27,31 @@ OTHER_FILES = 128
 """What a server opens beside connections: the database, the store, its own code."""
 
 log = structlog.get_logger()
+
+
+class DrainingServer(uvicorn.Server):
+    """Told to end by SIGTERM, it says for a while that it is not ready before it stops accepting requests.
+
+    Whoever spreads requests over several servers has that while to notice. A second signal, or SIGINT, cuts it short.
+    """
+
+    def __init__(self, config: uvicorn.Config, readiness: Readiness, drain_seconds: float) -> None:
+        super().__init__(config)
+        self._readiness = readiness
+        self._drain_seconds = drain_seconds
+        self._loop = asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        waits = sig == signal.SIGTERM and self._drain_seconds > 0 and not self._readiness.draining
+        self._readiness.drain()
+        if waits:
+            log.info("draining", seconds=self._drain_seconds)
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_seconds, self._stop)
+        else:
+            super().handle_exit(sig, frame)
+
+    def _stop(self) -> None:
+        self.should_exit = True
 
 
 class AddressTaken(OddishError):
@@ -55,6 +84,8 @@ async def serve(settings: Settings) -> None:
         raise
     host, port = listener.getsockname()[:2]
     log.info("listening", url=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    name_process("server", __version__)
+    watch_pool(services.engine)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -67,7 +98,7 @@ async def serve(settings: Settings) -> None:
     )
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
         signal.signal(ending, lambda *_: None)
-    await uvicorn.Server(config).serve(sockets=[listener])
+    await DrainingServer(config, services.readiness, settings.drain_seconds).serve(sockets=[listener])
 
 
 def most_connections() -> int:

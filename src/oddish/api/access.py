@@ -3,13 +3,16 @@
 import time
 
 import structlog
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from oddish.api.metrics import count_request
 from oddish.api.problems import failure
+from oddish.correlation import HEADER, correlation_id
 from oddish.identity.principal import Principal
 
-QUIET = frozenset({"/health"})
+QUIET = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 CLIENT_LEFT = 499
 """Logged when the client closed the connection before its request was whole."""
 
@@ -17,7 +20,10 @@ log = structlog.get_logger()
 
 
 class AccessLog:
-    """Query strings are never logged: those of signed URLs are credentials."""
+    """Query strings are never logged: those of signed URLs are credentials.
+
+    Every line that is logged meanwhile has the ``correlation_id`` of the request, and so has its answer.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,6 +32,11 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        correlation = correlation_id(Headers(scope=scope))
+        with structlog.contextvars.bound_contextvars(correlation_id=correlation):
+            await self._answer(scope, receive, send, correlation)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, correlation: str) -> None:
         started = time.perf_counter()
         status: int | None = None
 
@@ -33,6 +44,7 @@ class AccessLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = correlation
             await send(message)
 
         try:
@@ -43,6 +55,8 @@ class AccessLog:
             response = failure(error, Request(scope))
             if status is None:
                 await response(scope, receive, observed)
+        seconds = time.perf_counter() - started
+        count_request(scope, status, seconds)
         if scope["path"] in QUIET:
             return
         principal = scope.get("state", {}).get("principal")
@@ -51,6 +65,6 @@ class AccessLog:
             method=scope["method"],
             path=scope["path"],
             status=status,
-            ms=round((time.perf_counter() - started) * 1000, 1),
+            ms=round(seconds * 1000, 1),
             key=principal.key_id if isinstance(principal, Principal) else None,
         )

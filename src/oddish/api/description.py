@@ -91,7 +91,8 @@ def _roles(needed: Needs) -> list[str]:
 
 def _condition(needed: Needs) -> str:
     of_user = f" whose user has the role `{needed.role}`" if needed.role else ""
-    return f"Needs a key of scope `{needed.scope.value}`{of_user}."
+    setting = f", unless `ODDISH_{needed.unless.upper()}` is on" if needed.unless else ""
+    return f"Needs a key of scope `{needed.scope.value}`{of_user}{setting}."
 
 
 def _refusal(status: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from oddish.api.authentication import admit
 from oddish.api.idempotency import is_repeatable
 from oddish.api.scopes import ACCESS, PUBLIC, UnlistedRoute, access
+from oddish.api.services import services_of
 
 
 class UnrepeatableRoute(RuntimeError):
@@ -26,7 +27,9 @@ class GuardedRoute(APIRoute):
             return handler
 
         async def guarded(request: Request) -> Response:
-            await admit(request, needed)
+            opened = needed.unless is not None and getattr(services_of(request).settings, needed.unless)
+            if not opened:
+                await admit(request, needed)
             return await handler(request)
 
         return guarded

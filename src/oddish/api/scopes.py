@@ -17,11 +17,16 @@ class Needs:
     """Of the key; one that includes it will do."""
     role: str | None = None
     """Of the user whose key it is."""
+    unless: str | None = None
+    """A switch of the settings that opens the route to everybody."""
 
 
 READ, TASKS, FULL = map(Needs, Scope)
 ADMINS = Needs(Scope.FULL, ADMIN)
 """For what others of the organisation depend on."""
+
+METRICS = Needs(Scope.FULL, unless="metrics_public")
+"""For those who watch the deployment: counts of all organisations by queue key, and nothing of anybody's trials."""
 
 PUBLIC = None
 """No key: the route shows nothing of anybody, or carries its own authority in a signature."""
@@ -30,6 +35,9 @@ type Access = Needs | None
 
 ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/health"): PUBLIC,
+    ("GET", "/health/live"): PUBLIC,
+    ("GET", "/health/ready"): PUBLIC,
+    ("GET", "/metrics"): METRICS,
     ("GET", "/openapi.json"): PUBLIC,
     ("PUT", "/store/{key:path}"): PUBLIC,
     ("GET", "/store/{key:path}"): PUBLIC,

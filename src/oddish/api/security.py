@@ -193,7 +193,9 @@ class HeadAsGet:
                 await send(message)
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        await self._app({**scope, "method": "GET"}, receive, headers_only)
+        inner = {**scope, "method": "GET"}
+        await self._app(inner, receive, headers_only)
+        scope["route"] = inner.get("route")
 
 
 def _split(url: str) -> SplitResult:

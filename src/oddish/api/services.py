@@ -8,8 +8,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.requests import Request
 
+from oddish import readiness
 from oddish.api.activity import ActivityMark
-from oddish.api.recent import Recent
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
@@ -18,6 +18,8 @@ from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
 from oddish.queue.diagnostics.backlog import Backlog, read_backlog
 from oddish.queue.keys import Limits
+from oddish.readiness import Check, Readiness
+from oddish.recent import Recent
 from oddish.settings import Settings
 from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
@@ -44,6 +46,7 @@ class Services:
     signer: UrlSigner
     store: ArtifactStore
     activity: ActivityMark | None
+    readiness: Readiness
     backlog: Recent[Backlog]
 
     @classmethod
@@ -58,14 +61,16 @@ class Services:
             async with reads.connect() as connection:
                 return await read_backlog(connection)
 
+        store = ArtifactStore.open(settings.storage_url, signer=signer)
         return cls(
             settings=settings,
             engine=engine,
             reads=reads,
             keyring=keyring,
             signer=signer,
-            store=ArtifactStore.open(settings.storage_url, signer=signer),
+            store=store,
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
+            readiness=Readiness(_checks(settings, reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
         )
 
@@ -115,6 +120,13 @@ class Services:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+def _checks(settings: Settings, reads: AsyncEngine, store: ArtifactStore) -> dict[str, Check]:
+    checks = {"database": readiness.database(reads), "store": readiness.store(store)}
+    if settings.storage_url.startswith("file:"):
+        checks["disk"] = readiness.disk(settings.home)
+    return checks
 
 
 def services_of(request: Request) -> Services:

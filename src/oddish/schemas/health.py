@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 
 class Health(BaseModel):
@@ -13,3 +13,23 @@ class Health(BaseModel):
     deployment: Literal["local", "self-hosted", "hosted"]
     """``local``: the server runs on the machine and account of whoever may use it."""
     timestamp: datetime
+
+
+class Alive(BaseModel):
+    status: Literal["alive"] = "alive"
+
+
+class DependencyState(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    ok: bool
+    detail: str
+    """For people; it may change."""
+
+
+class Ready(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    status: Literal["ready", "unready", "draining"]
+    """``draining``: the server is about to end and gets no new requests."""
+    dependencies: dict[str, DependencyState]

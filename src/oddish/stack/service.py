@@ -29,6 +29,7 @@ class Context:
         return {
             **stack_environment(),
             "ODDISH_HOME": str(self.layout.home),
+            "ODDISH_DRAIN_SECONDS": "0",
             "ODDISH_DATABASE_URL": self.database_url,
             "ODDISH_STORAGE_URL": os.environ.get("ODDISH_STORAGE_URL") or self.layout.store.as_uri(),
         }

@@ -6,6 +6,7 @@ from typing import ClassVar
 from obstore import exceptions as backend_errors
 
 from oddish.errors import Conflict, Forbidden, InvalidInput, NotFound, OddishError, Unavailable
+from oddish.metrics import STORE_ERRORS
 
 
 class InvalidKey(InvalidInput):
@@ -56,6 +57,9 @@ class ExpiredUrl(Forbidden):
     code = "expired_url"
 
 
+FAILURES = (StorageFull, StorageDenied, StorageUnavailable)
+"""Those for which nobody but the store can be blamed."""
+
 BACKEND_ERRORS = (backend_errors.BaseError, OSError, ValueError)
 """What the backend raises; give it to ``translated``."""
 
@@ -64,7 +68,14 @@ _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def translated(error: Exception, key: str) -> OddishError:
-    """The named error for what the backend raised while it worked on ``key``."""
+    """The named error for what the backend raised while it worked on ``key``; the failures of a store are counted."""
+    named = _named(error, key)
+    if isinstance(named, FAILURES):
+        STORE_ERRORS.labels(named.code).inc()
+    return named
+
+
+def _named(error: Exception, key: str) -> OddishError:
     if isinstance(error, FileNotFoundError):
         return ObjectNotFound(f'There is no object "{key}" in the store.')
     if isinstance(error, backend_errors.AlreadyExistsError | FileExistsError):

@@ -4,6 +4,7 @@ Keys are relative paths (see ``keys``); prefixes match whole segments. Every fai
 """
 
 import asyncio
+import errno
 import os
 import tempfile
 from collections.abc import AsyncIterable, AsyncIterator
@@ -19,12 +20,14 @@ from obstore.store import AzureStore, GCSStore, LocalStore, MemoryStore, ObjectS
 
 from oddish.errors import InvalidInput, TooLarge
 from oddish.home import private_directory
-from oddish.storage.errors import BACKEND_ERRORS, translated
+from oddish.storage.errors import BACKEND_ERRORS, StorageUnavailable, translated
 from oddish.storage.keys import checked_key
 from oddish.storage.signing import Method, UrlSigner
 from oddish.storage.writing import Written, prune_empty, remove_stale_staging, write_local, write_remote
 
 CHUNK_BYTES = 1024 * 1024
+PROBE = "probe"
+"""A prefix below which there is nothing."""
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 
 
@@ -95,6 +98,21 @@ class ArtifactStore:
     def signs_itself(self) -> bool:
         """Whether signed URLs point at this deployment's own routes rather than at the bucket."""
         return isinstance(self._backend, LocalStore | MemoryStore)
+
+    async def check(self) -> None:
+        """Raises the error of a store that cannot be used now, for one small request."""
+        try:
+            if self._root is not None:
+                await asyncio.to_thread(_enter, self._root)
+                return
+            async for _ in obstore.list(self._backend, PROBE):
+                return
+        except FileNotFoundError as error:
+            raise StorageUnavailable(
+                "The bucket or directory of the object store is gone.", fix="See ODDISH_STORAGE_URL."
+            ) from error
+        except BACKEND_ERRORS as error:
+            raise translated(error, PROBE) from error
 
     async def put(self, key: str, data: bytes, *, write_once: bool = False) -> None:
         """Store ``data``, all or nothing. Raises ``AlreadyExists`` when ``write_once`` and the key is taken."""
@@ -304,6 +322,12 @@ class ArtifactStore:
                 "This store was opened without a signer, so that it has no signed URLs.", fix="Configure a secret key."
             )
         return self._signer
+
+
+def _enter(root: Path) -> None:
+    root.stat()
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "not accessible", str(root))
 
 
 def upload_too_large(size_limit: int) -> TooLarge:

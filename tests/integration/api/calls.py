@@ -61,6 +61,9 @@ def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
 
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/health"): Call(1),
+    ("GET", "/health/live"): Call(0),
+    ("GET", "/health/ready"): Call(2),
+    ("GET", "/metrics"): Call(3),
     ("GET", "/openapi.json"): Call(0),
     ("GET", "/store/{key:path}"): Call(0, url=_download),
     ("GET", "/load"): Call(2),

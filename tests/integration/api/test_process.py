@@ -1,5 +1,6 @@
 """The server as a process: it starts quickly, refuses by name, and stops in good order."""
 
+import json
 import os
 import signal
 import socket
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -67,6 +68,53 @@ def test_it_serves_and_stops_in_good_order(database_url: str, oddish_home: Path)
     assert "/store/some/key" in log
     assert "very-secret" not in log
     assert KEY not in log
+
+
+def test_a_server_that_drains_says_so_answers_and_then_ends(database_url: str, oddish_home: Path) -> None:
+    port = free_port()
+    settings = environment(
+        database_url,
+        oddish_home,
+        ODDISH_PORT=str(port),
+        ODDISH_BOOTSTRAP_KEY=KEY,
+        ODDISH_DRAIN_SECONDS="3600",
+        ODDISH_LOG_FORMAT="json",
+    )
+    with running(settings) as process, httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        assert ready_status(client, 200) == "ready"
+        process.send_signal(signal.SIGTERM)
+        assert ready_status(client, 503) == "draining"
+        headers = {"Authorization": f"Bearer {KEY}", "X-Correlation-Id": "found-again"}
+        assert client.get("/tasks", headers=headers).json() == []
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert [line["path"] for line in lines if line.get("correlation_id") == "found-again"] == ["/tasks"]
+    assert "draining" in [line["event"] for line in lines]
+
+
+def test_a_server_that_has_drained_for_long_enough_ends(database_url: str, oddish_home: Path) -> None:
+    port = free_port()
+    settings = environment(database_url, oddish_home, ODDISH_PORT=str(port), ODDISH_DRAIN_SECONDS="0.5")
+    with running(settings) as process, httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        assert ready_status(client, 200) == "ready"
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def ready_status(client: httpx2.Client, code: int) -> str:
+    """What the server says of itself once it answers with ``code``."""
+    deadline = time.monotonic() + 60
+    while True:
+        with suppress(httpx2.TransportError):
+            answer = client.get("/health/ready")
+            if answer.status_code == code:
+                return str(answer.json()["status"])
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_taken_port_is_named(database_url: str, oddish_home: Path) -> None:
