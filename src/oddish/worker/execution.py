@@ -92,6 +92,8 @@ class Execution:
         self._cleared_up = True
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
+        self.over = False
+        """What could be recorded is; all that remains is to clear up."""
 
     def cancel(self) -> None:
         """Ask for an orderly end; the outcome is recorded as cancelled."""
@@ -109,13 +111,15 @@ class Execution:
                 await self.give_back()
             except AttemptLost as error:
                 log.warning("attempt lost", error=str(error))
-                await insist(services.database, lambda connection: lose(connection, claim))
+                with contextlib.suppress(StaleClaim):
+                    await insist(services.database, lambda connection: lose(connection, claim))
             except StaleClaim as error:
                 log.warning("outcome refused", error=str(error))
             except Exception as error:
                 log.exception("execution failed")
                 await self._record_failure(error)
             finally:
+                self.over = True
                 await asyncio.to_thread(services.workspace.discard, claim.label)
                 if not self._cleared_up:
                     services.left_behind()

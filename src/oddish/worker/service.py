@@ -272,7 +272,7 @@ class WorkerService:
             entry = owned.get(key)
             if entry is None:
                 # A claim younger than the beat's look at the database is not in it yet.
-                if key in self._seen_owned:
+                if key in self._seen_owned and not execution.over:
                     log.warning("execution is no longer ours", label=execution.claim.label)
                     task.cancel()
             elif entry.cancel_requested:
