@@ -89,7 +89,12 @@ async def orphaned_state(
     lease_seconds = services.settings.lease_seconds
     backlog = await services.backlog.get()
     async with services.reads.connect() as connection:
-        counts = await read_counts(connection, stale_after_minutes=stale_after_minutes, lease_seconds=lease_seconds)
+        counts = await read_counts(
+            connection,
+            backlog.waiting_pools(),
+            stale_after_minutes=stale_after_minutes,
+            lease_seconds=lease_seconds,
+        )
         samples = await read_samples(
             connection, principal.org_id, stale_after_minutes=stale_after_minutes, lease_seconds=lease_seconds
         )
@@ -98,7 +103,7 @@ async def orphaned_state(
             running_stale_heartbeat=counts.silent,
             running_lease_ended=counts.lease_ended,
             active_tasks_without_active_trials=counts.hidden_tasks,
-            retrying_without_worker=backlog.retrying_outside(counts.pools),
+            retrying_without_worker=counts.retrying_unserved,
         ),
         trial_samples=[_trial_sample(sample) for sample in samples if sample.kind == "trial" and not sample.hidden],
         task_samples=[

@@ -1,24 +1,40 @@
 """What waits and runs: one count over all unfinished jobs, from which the rest is derived."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-WAITING = ("held", "ready", "scheduled")
 RUNNING = "running"
 
-# Every key with its limits, each with the groups of its unfinished jobs, and a key without any once. The waits are
-# those that the jobs which run now have had behind them. Locks: none.
+# Every key with its limits and the groups of its unfinished jobs; a key without any once. Those that are ready are
+# counted by their index alone: a line belongs to one organisation and has jobs of one kind, so that its first one tells
+# both. The waits are those that the jobs which run now have had behind them. Locks: none.
 COUNT = text("""
-WITH counted AS MATERIALIZED (
-  SELECT key, org_id, kind, pool, state, epoch > 0 AS begun, count(*) AS jobs,
-    extract(epoch FROM now() - min(ready_at))::float8 AS oldest_seconds
-  FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running')
-  GROUP BY key, org_id, kind, pool, state, epoch > 0
+WITH ready AS MATERIALIZED (
+  SELECT pool, key, lane, count(*) AS jobs, min(ready_at) AS oldest_at FROM jobs WHERE state = 'ready'
+  GROUP BY pool, key, lane
+), counted AS (
+  SELECT ready.key, first.org_id, first.kind, ready.pool, 'ready' AS state, sum(ready.jobs)::bigint AS jobs,
+    min(ready.oldest_at) AS oldest_at
+  FROM ready CROSS JOIN LATERAL (
+    SELECT j.org_id, j.kind FROM jobs j
+    WHERE j.pool = ready.pool AND j.key = ready.key AND j.lane = ready.lane AND j.state = 'ready'
+    ORDER BY j.priority, j.ready_at, j.id LIMIT 1
+  ) first
+  GROUP BY ready.key, first.org_id, first.kind, ready.pool
+  UNION ALL
+  SELECT key, org_id, kind, pool, 'scheduled', count(*), NULL FROM jobs WHERE state = 'scheduled'
+  GROUP BY key, org_id, kind, pool
+  UNION ALL
+  SELECT key, org_id, kind, pool, 'held', count(*), NULL FROM jobs WHERE state = 'held'
+  GROUP BY key, org_id, kind, pool
+  UNION ALL
+  SELECT key, org_id, kind, pool, 'running', count(*), NULL FROM jobs WHERE state = 'running'
+  GROUP BY key, org_id, kind, pool
 ), waits AS (
   SELECT key, percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (
     ORDER BY greatest(extract(epoch FROM started_at - ready_at), 0)::float8
@@ -26,7 +42,7 @@ WITH counted AS MATERIALIZED (
   FROM jobs WHERE state = 'running' GROUP BY key
 )
 SELECT k.key, k.deploy_limit, k.override_limit, k.paused, k.running AS claimed, waits.quantiles,
-  c.org_id, c.kind, c.pool, c.state, c.begun, c.jobs, c.oldest_seconds
+  c.org_id, c.kind, c.pool, c.state, c.jobs, extract(epoch FROM now() - c.oldest_at)::float8 AS oldest_seconds
 FROM queue_keys k LEFT JOIN counted c USING (key) LEFT JOIN waits USING (key)
 ORDER BY k.key, c.kind
 """)
@@ -41,11 +57,9 @@ class Group:
     kind: str
     pool: str
     state: str
-    begun: bool
-    """They have been run before."""
     jobs: int
-    oldest_seconds: float
-    """Since the first of them became ready."""
+    oldest_seconds: float | None
+    """Since the first of those that are ready became so."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +140,9 @@ class Backlog:
                 found.setdefault(group.kind, Counter())[group.state] += group.jobs
         return found
 
-    def retrying_outside(self, pools: Collection[str]) -> int:
-        """Jobs that wait for another execution in pools other than these."""
-        return sum(
-            group.jobs for group in self.groups if group.begun and group.state in WAITING and group.pool not in pools
-        )
+    def waiting_pools(self) -> list[str]:
+        """In which something is ready or waits for its time."""
+        return sorted({group.pool for group in self.groups if group.state in ("ready", "scheduled")})
 
 
 def _capacity(key: Key, groups: Sequence[Group]) -> Capacity:
@@ -143,12 +155,12 @@ def _capacity(key: Key, groups: Sequence[Group]) -> Capacity:
         scheduled=jobs["scheduled"],
         held=jobs["held"],
         running=jobs[RUNNING],
-        oldest_ready_seconds=max((group.oldest_seconds for group in groups if group.state == "ready"), default=None),
+        oldest_ready_seconds=max((age for group in groups if (age := group.oldest_seconds) is not None), default=None),
     )
 
 
 async def read_backlog(connection: AsyncConnection) -> Backlog:
-    """One statement, which looks at every unfinished job: worth keeping for a few seconds."""
+    """One statement, which counts every unfinished job: worth keeping for a few seconds."""
     rows = (await connection.execute(COUNT)).all()
     keys: dict[str, Key] = {}
     groups = []
@@ -156,7 +168,5 @@ async def read_backlog(connection: AsyncConnection) -> Backlog:
         p50, p95 = row.quantiles or (None, None)
         keys[row.key] = Key(row.key, row.deploy_limit, row.override_limit, row.paused, row.claimed, p50, p95)
         if row.org_id is not None:
-            groups.append(
-                Group(row.key, row.org_id, row.kind, row.pool, row.state, row.begun, row.jobs, row.oldest_seconds)
-            )
+            groups.append(Group(row.key, row.org_id, row.kind, row.pool, row.state, row.jobs, row.oldest_seconds))
     return Backlog(datetime.now(UTC), list(keys.values()), groups)

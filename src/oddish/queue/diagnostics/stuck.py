@@ -27,11 +27,20 @@ WITH running AS (
 )
 """
 
-# Of all organisations, with the pools that somebody offers. Locks: none.
+# Of all organisations. Locks: none.
 COUNTS = text(f"""
-{_RUNNING}SELECT count(*) FILTER (WHERE silent) AS silent, count(*) FILTER (WHERE lease_ended) AS lease_ended,
+{_RUNNING}, unserved AS MATERIALIZED (
+  SELECT pool FROM unnest(CAST(:pools AS text[])) AS p (pool) WHERE NOT EXISTS (
+    SELECT FROM workers w WHERE p.pool = ANY (w.pools) AND w.lease_until >= now() AND w.stopped_at IS NULL
+  )
+)
+SELECT count(*) FILTER (WHERE silent) AS silent, count(*) FILTER (WHERE lease_ended) AS lease_ended,
   count(DISTINCT task_id) FILTER (WHERE hidden) AS hidden_tasks,
-  ARRAY(SELECT DISTINCT unnest(pools) FROM workers WHERE lease_until >= now() AND stopped_at IS NULL) AS pools
+  (
+    SELECT count(*) FROM unserved JOIN jobs j ON j.pool = unserved.pool AND j.state = 'ready' AND j.epoch > 0
+  ) + (
+    SELECT count(*) FROM unserved JOIN jobs j ON j.pool = unserved.pool AND j.state = 'scheduled' AND j.epoch > 0
+  ) AS retrying_unserved
 FROM judged
 """)  # noqa: S608 - of constants
 
@@ -49,16 +58,16 @@ SAMPLES = text(f"""
 
 @dataclass(frozen=True)
 class Counts:
-    """Running jobs of all organisations."""
+    """Of all organisations."""
 
     silent: int
-    """Their workers have given no sign of life for longer than was asked for."""
+    """Running jobs whose workers have given no sign of life for longer than was asked for."""
     lease_ended: int
-    """Their workers' leases have ended: others will run them again."""
+    """Running jobs whose workers' leases have ended: others will run them again."""
     hidden_tasks: int
     """Tasks of which a job runs while its trial has ended, or was deleted."""
-    pools: Sequence[str]
-    """What living workers offer."""
+    retrying_unserved: int
+    """Jobs that will run again, in pools that no living worker offers."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,11 @@ class Sample:
     """It is here because its trial is not shown as running."""
 
 
-async def read_counts(connection: AsyncConnection, *, stale_after_minutes: int, lease_seconds: float) -> Counts:
-    parameters = {"stale_after_minutes": stale_after_minutes, "lease_seconds": lease_seconds}
+async def read_counts(
+    connection: AsyncConnection, pools: Sequence[str], *, stale_after_minutes: int, lease_seconds: float
+) -> Counts:
+    """``pools`` are those in which something waits."""
+    parameters = {"pools": list(pools), "stale_after_minutes": stale_after_minutes, "lease_seconds": lease_seconds}
     row = (await connection.execute(COUNTS, parameters)).one()
     return Counts(**row._mapping)
 
