@@ -44,9 +44,11 @@ class Group:
     """That are released at a time."""
     released: int
     before: int
-    """Unfinished jobs of the group that it comes after."""
+    """Unfinished jobs of the group that it comes after, or trials of oracle and nop that its gate waits for."""
     before_ids: Sequence[str]
     """The first trials of these."""
+    gated: bool = False
+    """It runs only if oracle and nop find the task sound."""
 
 
 def holdup(
@@ -91,6 +93,8 @@ def _held(group: Group) -> str:
         named = ", ".join(group.before_ids)
         more = group.before - len(group.before_ids)
         named += f" and {more} more" if named and more else ""
+        if group.gated:
+            return f"runs if oracle and nop find the task sound: waits for {named}"
         others = "another job ends" if group.before == 1 else f"{group.before} other jobs end"
         return f"waits until {others}: {named}" if named else f"waits until {others}"
     if group.max_running is not None and group.released >= group.max_running:

@@ -63,21 +63,29 @@ WITH mine AS MATERIALIZED (
       SELECT count(*) FROM jobs j WHERE j.group_id = g.id AND j.state IN ('ready', 'scheduled', 'running')
     ) AS released, (
       SELECT count(*) FROM (
-        SELECT FROM jobs j WHERE j.group_id = g.after AND j.state IN ('held', 'ready', 'scheduled', 'running')
+        SELECT 1 FROM jobs j WHERE j.group_id = g.after AND j.state IN ('held', 'ready', 'scheduled', 'running')
+        UNION ALL SELECT 1 FROM baselines(g.gate_version_id, g.gate_experiment_id) b
+        WHERE b.status IN ('queued', 'running', 'retrying')
         LIMIT :counted
       ) counted
     ) AS before,
     ARRAY (
-      SELECT j.subject_id FROM jobs j
-      WHERE j.group_id = g.after AND j.kind = 'trial' AND j.state IN ('held', 'ready', 'scheduled', 'running')
-      ORDER BY j.id LIMIT :named
-    ) AS before_ids
+      (
+        SELECT j.subject_id FROM jobs j
+        WHERE j.group_id = g.after AND j.kind = 'trial' AND j.state IN ('held', 'ready', 'scheduled', 'running')
+        ORDER BY j.id LIMIT :named
+      ) UNION ALL (
+        SELECT b.id FROM baselines(g.gate_version_id, g.gate_experiment_id) b
+        WHERE b.status IN ('queued', 'running', 'retrying') ORDER BY b.trial_index LIMIT :named
+      )
+      LIMIT :named
+    ) AS before_ids, g.gate_version_id IS NOT NULL AS gated
   FROM job_groups g WHERE g.id IN (SELECT group_id FROM mine WHERE state = 'held')
 )
 SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, mine.memory_mb,
   array_position(lines.job_ids, mine.id) AS place, lines.queued, lines.running, lines.paused, lines.concurrency_limit,
   lines.cap, lines.cap_limit, served.unable, served.workers, served.free_mb, served.seen_at,
-  groups.max_running, groups.released, groups.before, groups.before_ids
+  groups.max_running, groups.released, groups.before, groups.before_ids, groups.gated
 FROM mine JOIN lines USING (pool, key, lane) JOIN served USING (pool) LEFT JOIN groups ON groups.id = mine.group_id
 """)
 
@@ -121,6 +129,10 @@ def _info(row: Row[Any]) -> QueueInfo:
             memory_mb=row.memory_mb,
             pool=Pool(row.pool, row.workers, row.free_mb, row.seen_at, row.unable),
             line=Line(row.key, row.running, row.concurrency_limit, row.paused, row.cap, row.cap_limit),
-            group=None if row.released is None else Group(row.max_running, row.released, row.before, row.before_ids),
+            group=None if row.released is None else _group(row),
         ),
     )
+
+
+def _group(row: Row[Any]) -> Group:
+    return Group(row.max_running, row.released, row.before, row.before_ids, gated=row.gated)

@@ -61,6 +61,13 @@ def test_other_agents_run_once_every_baseline_came_to_what_it_should(
     assert shown(client, f"{task_id}-0")["status"] == "queued"
 
 
+def test_a_trial_at_the_gate_says_what_it_waits_for(server: Server, client: httpx2.Client, task_id: str) -> None:
+    gated(client, task_id, MODEL, {**ORACLE, "n_trials": 2}, NOP)
+    end(server, f"{task_id}-1", reward=1)
+    reason = shown(client, f"{task_id}-0")["queue_info"]["reason"]
+    assert reason == f"runs if oracle and nop find the task sound: waits for {task_id}-2, {task_id}-3"
+
+
 @pytest.mark.parametrize(
     ("oracle", "nop", "why"),
     [

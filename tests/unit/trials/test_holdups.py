@@ -56,6 +56,10 @@ def test_a_trial_that_is_merely_in_line_has_no_reason() -> None:
             "waits until 4 other jobs end: t-0, t-1, t-2 and 1 more",
         ),
         ({"state": "held", "group": replace(GROUP, before=4)}, "waits until 4 other jobs end"),
+        (
+            {"state": "held", "group": replace(GROUP, before=5, before_ids=["t-0", "t-1", "t-2"], gated=True)},
+            "runs if oracle and nop find the task sound: waits for t-0, t-1, t-2 and 2 more",
+        ),
     ],
 )
 def test_what_holds_a_trial_back_is_named(changes: dict[str, Any], reason: str) -> None:

@@ -47,8 +47,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Releases held jobs of a group up to its limit, the oldest first, once the group it comes after has ended and its gate
--- is open; skips them when the gate stays closed. A job that waits for its time keeps its place. Jobs that somebody else
--- has locked are left to them.
+-- is open; skips them when the gate stays closed. A job that waits for its time keeps its place. Jobs that somebody
+-- else has locked are left to them.
 CREATE OR REPLACE FUNCTION release_group(wanted text) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE g job_groups; gate record; places integer; changed integer;
 BEGIN
@@ -91,8 +91,8 @@ BEGIN
   RETURN changed;
 END $$;
 
--- A job that ends makes room in its group, the last one of a group lets the groups after it begin, and the last trial of
--- oracle and nop decides the gates that wait for them.
+-- A job that ends makes room in its group, the last one of a group lets the groups after it begin, and the last trial
+-- of oracle and nop decides the gates that wait for them.
 CREATE OR REPLACE FUNCTION release_groups() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE ended text; judges text[];
 BEGIN
