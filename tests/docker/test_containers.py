@@ -144,3 +144,15 @@ async def test_a_trial_starts_when_its_image_says_that_it_is_healthy(
     )
     trial = await result(deployment, task)
     assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
+
+
+async def test_a_link_in_the_place_of_a_log_harms_no_file_of_the_worker(
+    deployment: Deployment, make_task: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Harbor writes exit-code.txt beside the agent's logs when a solution fails."""
+    key = tmp_path / "key"
+    key.write_text("the worker's own")
+    task = make_task("linking", solve=f"ln -s {key} /logs/agent/exit-code.txt; exit 3")
+    trial = await result(deployment, task, harbor={"environment": {"kwargs": {"auto_mounting": True}}})
+    assert key.read_text() == "the worker's own"
+    assert "agent/exit-code.txt" in trial["error_message"]

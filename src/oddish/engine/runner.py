@@ -16,6 +16,7 @@ from harbor.utils.redaction import scrub_file_text
 
 from oddish.engine import process, rewardfiles
 from oddish.engine.config import refuse_reserved_variables, trial_config
+from oddish.engine.confinement import confine
 from oddish.engine.connection import Connection, ProtocolError
 from oddish.engine.hosts import keep_model_host
 from oddish.engine.interruption import Interruption
@@ -113,6 +114,7 @@ class Execution:
         os.environ.update(self._run["env"])
         spare_short_values()
         rewardfiles.follow_no_links()
+        confine(Path(self._run["trials_dir"]))
         config = trial_config(self._run)
         config.agent = keep_model_host(config.agent)
         with signed_in(self._logins, Path(self._run["trials_dir"]) / LOGINS):
