@@ -1,6 +1,6 @@
 """Tasks about steps, verifiers, variables, artifacts and images."""
 
-from support.zoo.case import Case
+from support.zoo.case import Case, Failed
 
 FRONTEND = frozenset({"frontend"})
 _STEP_TEST = "#!/bin/bash\nif {condition}; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
@@ -110,9 +110,19 @@ cat > /logs/verifier/ctrf.json <<< '{"results": {"tool": {"name": "zoo"}, "summa
     Case(
         "working-directory",
         "The working directory of task.toml goes before that of the image.",
+        dockerfile="RUN mkdir -p /work/here\n",
         toml='[environment]\nworkdir = "/work/here"\n',
         solve="pwd > /app/where",
         test='[ "$(cat /app/where)" = /work/here ]',
+    ),
+    Case(
+        "missing-working-directory",
+        "The working directory of task.toml is not in the image.",
+        toml='[environment]\nworkdir = "/work/nowhere"\n',
+        solve="pwd > /app/where",
+        test='[ "$(cat /app/where)" = /work/nowhere ]',
+        docker=Failed("chdir"),
+        why="the local sandbox makes it, having no image that could have it; no command of an engine starts there",
     ),
     Case(
         "prebuilt",

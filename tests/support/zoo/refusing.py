@@ -38,7 +38,7 @@ COPY --from=builder /made /app/made
         "A TPU.",
         toml='[environment.tpu]\ntype = "v5e"\ntopology = "2x4"\n',
         local=Refused("environment.tpu", "no TPUs"),
-        docker=Failed("TPU"),
+        docker=Refused("environment.tpu", "no TPUs"),
         why="only clouds have them",
     ),
     Case(
