@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from oddish.cli import overview
+from oddish.cli import overview, queue
 from oddish.cli.details import Details, read_details
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.lookup import Found, FoundTrial, find, find_experiment
@@ -24,13 +24,15 @@ Examples:
   oddish status hello-world-1a2b3c4d
   oddish status hello-world-1a2b3c4d-0
   oddish status -e keen-otter-x7f2 --watch
+  oddish status --queue --stale-after 30
 
 \b
 Exit codes:
   0    shown; with --watch: every trial was run and verified (or run, where
        verification is disabled), whatever its reward
   1    not found, or the server cannot be reached; with --watch also: a trial
-       failed, was cancelled or skipped
+       failed, was cancelled or skipped; with --queue also: something could
+       not be read
   2    the command line cannot be understood
   130  interrupted; the trials go on
 """
@@ -47,6 +49,15 @@ Exit codes:
     help=f"List the newest N experiments. Default: {overview.NEWEST}.",
 )
 @click.option("--all", "everything", is_flag=True, help="List all experiments.")
+@click.option(
+    "-Q", "--queue", "of_queue", is_flag=True, help="Show the state of the queue and of its workers (scope full)."
+)
+@click.option(
+    "--stale-after",
+    type=click.IntRange(*queue.MINUTES),
+    metavar="MINUTES",
+    help=f"With --queue: a worker without a sign of life for so long is silent. Default: {queue.STALE_AFTER}.",
+)
 @click.option("-w", "--watch", is_flag=True, help="Follow the task, trial or experiment until its trials have ended.")
 @click.option("-v", "--verbose", is_flag=True, help="More about the system; the ends of a trial's logs.")
 @api_option
@@ -58,6 +69,8 @@ def status(
     experiment: str | None,
     newest: int | None,
     everything: bool,
+    of_queue: bool,
+    stale_after: int | None,
     watch: bool,
     verbose: bool,
     api: str | None,
@@ -66,10 +79,15 @@ def status(
     """Show what runs and what came of it.
 
     Without ID: the system and its newest experiments. ID is that of a task, of a trial (a task id, a hyphen and a
-    number), or an experiment's id or name. With --json there is one snapshot and no watching.
+    number), or an experiment's id or name. With --json there is one snapshot and no watching. --queue shows why trials
+    are queued and do not run: limits, slots, backoffs, silent workers, failures.
     """
     if reference and experiment:
         raise click.UsageError("Give an ID or --experiment, not both.")
+    if of_queue and (reference or experiment or watch or newest or everything):
+        raise click.UsageError("--queue shows the whole queue: leave out the ID, --experiment, --newest and --watch.")
+    if stale_after is not None and not of_queue:
+        raise click.UsageError("--stale-after belongs to --queue.")
     if watch and not (reference or experiment):
         raise click.UsageError("--watch needs a task, a trial or an --experiment to follow.")
     if (newest or everything) and (reference or experiment):
@@ -79,6 +97,10 @@ def status(
     endpoint = resolve(api)
     watching = watch and not as_json
     with connect(endpoint, retry=RETRY if watching else None) as client:
+        if of_queue:
+            if not queue.show(client, stale_after=stale_after or queue.STALE_AFTER, as_json=as_json):
+                ctx.exit(1)
+            return
         if experiment:
             found: Found = find_experiment(client, experiment)
         elif reference:

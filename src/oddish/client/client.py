@@ -13,6 +13,7 @@ import httpx2
 from oddish.client.archive import EXPIRED, packed
 from oddish.client.connection import DEFAULT_TIMEOUT, EXAMINATION_TIMEOUT, Connection
 from oddish.client.credentials import Credentials
+from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
 from oddish.client.keys import Keys
 from oddish.client.retry import RetryPolicy
@@ -77,6 +78,11 @@ class Client:
     def credentials(self) -> Credentials:
         """What agents need, and the secrets of the organisation."""
         return Credentials(self._connection)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """The state of the queue, and who works on it."""
+        return Diagnostics(self._connection)
 
     def close(self) -> None:
         self._connection.close()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import types
+from oddish.client import queuestate, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -33,6 +33,21 @@ PAIRS = [
     ("Agents", "credentials.AgentsResponse"),
     ("Secret", "credentials.SecretResponse"),
     ("Secrets", "credentials.SecretsResponse"),
+    ("Slots", "diagnostics.SlotsResponse"),
+    ("KeySlots", "diagnostics.KeySlotsResponse"),
+    ("QueueStatus", "diagnostics.QueueStatusResponse"),
+    ("KindQueue", "diagnostics.KindQueue"),
+    ("OrphanedState", "diagnostics.OrphanedStateResponse"),
+    ("StuckCounts", "diagnostics.StuckCounts"),
+    ("TrialSample", "diagnostics.TrialSample"),
+    ("TaskSample", "diagnostics.TaskSample"),
+    ("QueueHealth", "diagnostics.QueueHealthResponse"),
+    ("Pace", "diagnostics.PaceResponse"),
+    ("Capacity", "diagnostics.CapacityResponse"),
+    ("Component", "diagnostics.ComponentResponse"),
+    ("WorkerJobs", "diagnostics.WorkerJobsResponse"),
+    ("FailedJob", "diagnostics.FailedJob"),
+    ("JobDuration", "diagnostics.JobDuration"),
     ("SweepRequest", "submission.SweepSubmission"),
     ("SweepConfig", "submission.SweepConfig"),
     ("AgentConfig", "submission.AgentConfig"),
@@ -81,7 +96,7 @@ def kinds(annotation: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 def test_members_and_their_kinds_agree(ours: str, theirs: str) -> None:
-    typed = getattr(types, ours)
+    typed = getattr(types, ours, None) or getattr(queuestate, ours)
     fields = model_of(theirs).model_fields
     for name, annotation in get_type_hints(typed).items():
         assert name in fields, f"{theirs} has no {name}"
