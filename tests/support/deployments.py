@@ -182,6 +182,11 @@ class RunningWorker:
         self._task = asyncio.create_task(self.service.run())
         return self.service
 
+    async def ended(self) -> None:
+        """Wait until it has ended by itself."""
+        assert self._task is not None
+        await asyncio.wait_for(asyncio.shield(self._task), 60)
+
     async def __aexit__(self, *_: object) -> None:
         assert self._task is not None
         self.service.stop()

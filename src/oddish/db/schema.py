@@ -11,3 +11,8 @@ async def read_schema(connection: AsyncConnection) -> Schema:
         return Schema(None)
     row = (await connection.execute(text(REVISION))).one_or_none()
     return Schema(None) if row is None else Schema(*row)
+
+
+async def check_schema(connection: AsyncConnection) -> None:
+    """Raises ``UnknownSchema`` for a schema that this release does not work with."""
+    (await read_schema(connection)).check()

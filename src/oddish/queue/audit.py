@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from oddish.metrics import COUNTER_DRIFT
+
 # Holds every counter, so that who changes a job meanwhile waits here and counts it afterwards.
 # Locks: queue_keys (by key), queue_lanes (by key, lane), queue_caps (by name).
 HOLD = (
@@ -55,4 +57,7 @@ async def audit(connection: AsyncConnection) -> list[Drift]:
     """Compare every counter with the running jobs and repair it, in the caller's transaction. Normally empty."""
     for statement in HOLD:
         await connection.execute(text(statement))
-    return [Drift(**row) for row in (await connection.execute(text(REPAIR))).mappings()]
+    found = [Drift(**row) for row in (await connection.execute(text(REPAIR))).mappings()]
+    for drift in found:
+        COUNTER_DRIFT.labels(drift.kind).inc()
+    return found

@@ -23,6 +23,7 @@ class TrialSpec:
     """One trial, ready to run. ``env``, ``credentials`` and ``logins`` hold secrets and never leave memory."""
 
     trial_id: str
+    experiment_id: str
     task_name: str
     content_hash: str
     archive_key: str
@@ -63,6 +64,7 @@ async def load_spec(
         await connection.execute(
             select(
                 trials.c.org_id,
+                trials.c.experiment_id,
                 trials.c.agent,
                 trials.c.model,
                 trials.c.environment,
@@ -105,6 +107,7 @@ async def load_spec(
     named.check(credentials)
     return TrialSpec(
         trial_id=trial_id,
+        experiment_id=row.experiment_id,
         task_name=row.task_name,
         content_hash=row.content_hash,
         archive_key=row.archive_key,

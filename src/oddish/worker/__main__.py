@@ -1,15 +1,21 @@
-"""``python -m oddish.worker``: run one worker until SIGTERM or SIGINT."""
+"""``python -m oddish.worker``: run one worker until SIGTERM or SIGINT.
+
+At SIGTERM it lets what runs end for ``ODDISH_DRAIN_SECONDS``; at the second one, and at SIGINT, it gives that back.
+"""
 
 import asyncio
+import contextlib
 import signal
 import sys
 
 import structlog
 from pydantic import ValidationError
 
+from oddish import __version__
 from oddish.engine.client import EngineUnavailable
 from oddish.errors import OddishError
 from oddish.logs import configure_logging
+from oddish.metrics import name_process
 from oddish.settings import Settings
 from oddish.worker.service import WorkerFenced, WorkerService
 
@@ -19,9 +25,16 @@ log = structlog.get_logger()
 async def serve(settings: Settings) -> None:
     service = WorkerService(settings)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, service.stop)
-    await service.run()
+    loop.add_signal_handler(signal.SIGTERM, service.drain)
+    loop.add_signal_handler(signal.SIGINT, service.stop)
+    name_process("worker", __version__)
+    async with contextlib.AsyncExitStack() as stack:
+        if settings.worker_metrics_port is not None:
+            from oddish.worker.probes import probes  # only here: a web server that most workers do without
+
+            host, port = settings.worker_metrics_host, settings.worker_metrics_port
+            await stack.enter_async_context(probes(host, port, service.readiness))
+        await service.run()
 
 
 def main() -> int:

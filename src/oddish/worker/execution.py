@@ -36,6 +36,8 @@ from oddish.trials.spec import TrialSpec, load_spec
 from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
 from oddish.worker.engines import Engines
+from oddish.worker.lastwords import last_words
+from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
 from oddish.worker.storable import storable
@@ -102,7 +104,7 @@ class Execution:
     async def run(self) -> None:
         """Run the attempt and record it. Cancelling this task kills the child and records nothing."""
         services, claim = self._services, self.claim
-        with structlog.contextvars.bound_contextvars(trial=claim.subject_id, epoch=claim.epoch):
+        with structlog.contextvars.bound_contextvars(trial_id=claim.subject_id, epoch=claim.epoch):
             try:
                 spec, ended = await self._execute(services.workspace.attempt(claim.label))
                 await self._report(spec, ended)
@@ -113,7 +115,9 @@ class Execution:
                 log.warning("attempt lost", error=str(error))
                 with contextlib.suppress(StaleClaim):
                     await insist(services.database, lambda connection: lose(connection, claim))
+                    LOST.labels("engine").inc()
             except StaleClaim as error:
+                REFUSED.inc()
                 log.warning("outcome refused", error=str(error))
             except Exception as error:
                 log.exception("execution failed")
@@ -128,6 +132,7 @@ class Execution:
         """Return the claim because the worker cannot go on with it; nothing of it may be running any more."""
         with contextlib.suppress(StaleClaim):
             await insist(self._services.database, lambda connection: release(connection, self.claim))
+            LOST.labels("released").inc()
 
     async def _execute(self, directory: Path) -> tuple[TrialSpec | None, Ended]:
         spec, settings = None, self._services.settings
@@ -143,6 +148,7 @@ class Execution:
                     environments=Environments(logins=settings.provider_credentials),
                 ),
             )
+            structlog.contextvars.bind_contextvars(experiment=spec.experiment_id)
             spec = replace(spec, credentials={**provider_login(settings, spec.environment), **spec.credentials})
             async with (
                 self._services.tasks.directory(
@@ -152,7 +158,9 @@ class Execution:
             ):
                 done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
         except AttemptCrashed as error:
-            log.warning("attempt crashed", error=str(error))
+            redactor = Redactor(spec.secrets() if spec else ())
+            printed = await asyncio.to_thread(last_words, directory, redactor)
+            log.warning("attempt crashed", error=str(error), engine_log=printed)
             return spec, Ended("crashed", None, directory / self.claim.label.lower())
         except OddishError as error:
             failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
@@ -273,6 +281,7 @@ class Execution:
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
         )
+        count_outcome(claim.kind, outcome.status, outcome.reasons)
         log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
 
     async def _record_failure(self, error: Exception) -> None:
@@ -280,13 +289,13 @@ class Execution:
         failure = RecordedException(type(error).__name__, storable(str(error))[:MESSAGE_LIMIT], phase=None)
         judged = AttemptFacts("done", exceptions=(failure,))
         report = Report(failure=asdict(failure), facts={"judged": to_record(judged)})
+        outcome = judge(judged)
         with contextlib.suppress(StaleClaim):
             await insist(
                 self._services.database,
-                lambda connection: record_outcome(
-                    connection, self.claim, judge(judged), report, rng=self._services.rng
-                ),
+                lambda connection: record_outcome(connection, self.claim, outcome, report, rng=self._services.rng),
             )
+            count_outcome(self.claim.kind, outcome.status, outcome.reasons)
 
     async def _keep(self, trial_dir: Path | None, redactor: Redactor) -> Manifest | None:
         """Store the attempt's files, without the secrets, and then their manifest."""

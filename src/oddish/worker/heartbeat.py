@@ -78,6 +78,7 @@ class Heartbeat:
         asyncio.run(self._beat_until_stopped())
 
     async def _beat_until_stopped(self) -> None:
+        structlog.contextvars.bind_contextvars(worker=self._worker_id)
         engine = connect(self._settings.database_url, role="heartbeat", pool_size=1)
         try:
             while not self._stopping.is_set():

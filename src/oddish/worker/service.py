@@ -17,11 +17,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from oddish import __version__
 from oddish.db.engine import connect
+from oddish.db.schema import check_schema
 from oddish.engine.client import EngineUnavailable, ForkServer
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
 from oddish.identity.idempotency import delete_expired_records
 from oddish.keyring import load_keyring
+from oddish.metrics import watch_pool
 from oddish.queue.audit import audit
 from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
@@ -36,10 +38,13 @@ from oddish.tasks.retention import delete_abandoned_uploads
 from oddish.trials.catalogue import ANY_HARBOR
 from oddish.trials.retention import delete_expired_secrets
 from oddish.variants.building import builder
+from oddish.worker.condition import readiness_of_worker
 from oddish.worker.credentials import own_credentials
+from oddish.worker.ending import Ending
 from oddish.worker.engines import Engines
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
+from oddish.worker.metrics import CLAIM_SECONDS, CLAIMS, FENCED, LOST, REAPED, watch
 from oddish.worker.persistence import insist
 from oddish.worker.providers import offered
 from oddish.worker.sweeping import Sweeper
@@ -94,6 +99,9 @@ class WorkerService:
         self._background: set[asyncio.Task[None]] = set()
         self._seen_owned: Set[tuple[int, int]] = frozenset()
         self._wake = asyncio.Event()
+        self._heartbeat: Heartbeat | None = None
+        self._ending = Ending(settings.drain_seconds)
+        self.readiness = readiness_of_worker(settings, self._database, store, self._engines.own, self._lease_left)
         self._stopping = False
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
@@ -108,7 +116,19 @@ class WorkerService:
 
     def stop(self) -> None:
         """Claim nothing more, give back what runs, and return from ``run``."""
+        self.readiness.drain()
         self._stopping = True
+        self._wake.set()
+
+    def drain(self) -> None:
+        """Claim nothing more, and return from ``run`` when what runs has ended or, after a while, was given back.
+
+        Asked again, do as ``stop`` does.
+        """
+        self.readiness.drain()
+        self._ending.begin(now=time.monotonic())
+        patience = self._ending.remaining(now=time.monotonic())
+        log.info("draining", worker=self.id, executions=len(self._executions), seconds=round(patience, 1))
         self._wake.set()
 
     async def run(self) -> None:
@@ -120,12 +140,17 @@ class WorkerService:
             on_beat=lambda mine: loop.call_soon_threadsafe(self._on_beat, mine),
             on_fenced=lambda reason: loop.call_soon_threadsafe(self._on_fenced, reason),
         )
+        structlog.contextvars.bind_contextvars(worker=self.id)
+        watch_pool(self._database)
+        watch(self._settings.worker_concurrency, running=lambda: len(self._executions), lease=self._lease_left)
         try:
+            await insist(self._database, check_schema)
             dead = await asyncio.to_thread(self._workspace.sweep)
             await self._announce(await self._engines.own.start())
             await self._bury(dead)
-            log.info("worker ready", worker=self.id, pools=self._pools)
+            log.info("worker ready", pools=self._pools)
             heartbeat.start()
+            self._heartbeat = heartbeat
             listener = asyncio.create_task(self._listen(heartbeat))
             docker = any(pool.startswith("docker@") for pool in self._pools)
             sweeping = asyncio.create_task(self._sweeper.run()) if docker else None
@@ -182,18 +207,22 @@ class WorkerService:
     async def _bury(self, dead: Sequence[str]) -> None:
         """Whoever let go of its lock on this machine needs no lease to be known dead."""
         for worker_id in dead:
-            log.warning("a worker of this machine died", worker=worker_id)
+            log.warning("a worker of this machine died", dead=worker_id)
             await insist(self._database, functools.partial(retire, worker_id=worker_id))
 
+    def _lease_left(self) -> float:
+        return self._heartbeat.lease.remaining(now=time.monotonic()) if self._heartbeat is not None else 0.0
+
     async def _work(self, heartbeat: Heartbeat) -> None:
-        while not self._stopping and self._fenced is None:
+        while not self._is_over():
             self._wake.clear()
             wait = self._settings.poll_seconds
             try:
                 wait = min(wait, await self._keep_house())
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
-                claims = await self._claim(free) if free > 0 and leased else []
+                able = free > 0 and leased and not self._ending.begun
+                claims = await self._claim(free) if able else []
             except EngineUnavailable as error:
                 log.error("nothing is claimed without an engine", error=str(error))
                 claims = []
@@ -204,20 +233,21 @@ class WorkerService:
                 self._start(held)
             if not claims:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(wait):
+                    async with asyncio.timeout(min(wait, self._ending.remaining(now=time.monotonic()))):
                         await self._wake.wait()
 
     async def _claim(self, slots: int) -> list[Claim]:
         await self._engines.own.start()
         reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
-        async with self._database.begin() as connection:
-            return await claim(
-                connection,
-                worker_id=self.id,
-                pools=self._pools,
-                slots=slots,
-                memory_mb=self._memory_mb - reserved,
-            )
+        with CLAIM_SECONDS.time():
+            async with self._database.begin() as connection:
+                return await claim(
+                    connection,
+                    worker_id=self.id,
+                    pools=self._pools,
+                    slots=slots,
+                    memory_mb=self._memory_mb - reserved,
+                )
 
     async def _keep_house(self) -> float:
         """Promote what is due and take back what the dead left; seconds until the next turn."""
@@ -225,8 +255,10 @@ class WorkerService:
         if now < self._housekeeping_due:
             return self._housekeeping_due - now
         async with self._database.begin() as connection:
-            while await reap(connection):
-                log.warning("took back the jobs of a dead worker")
+            while taken := await reap(connection):
+                REAPED.inc()
+                LOST.labels("worker").inc(taken)
+                log.warning("took back the jobs of a dead worker", jobs=taken)
         async with self._database.begin() as connection:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
@@ -251,7 +283,13 @@ class WorkerService:
         abandoned = await delete_abandoned_uploads(self._database, self._services.store)
         log.info("upkeep done", expired_secrets=expired, expired_records=records, abandoned_uploads=abandoned)
 
+    def _is_over(self) -> bool:
+        running = len(self._executions)
+        self._stopping = self._stopping or self._ending.due(now=time.monotonic(), running=running)
+        return self._stopping or self._fenced is not None
+
     def _start(self, held: Claim) -> None:
+        CLAIMS.labels(held.kind).inc()
         execution = Execution(held, self._services)
         task = asyncio.create_task(execution.run(), name=held.label)
         self._executions[(held.id, held.epoch)] = (execution, task)
@@ -284,6 +322,7 @@ class WorkerService:
         now = time.monotonic()
         self._idle_since = {key: self._idle_since.get(key, now) for key in idle}
         for job_id, epoch in [key for key, since in self._idle_since.items() if now - since > FORGOTTEN_SECONDS]:
+            LOST.labels("forgotten").inc()
             log.error("a job of ours is run by nobody", job=job_id, epoch=epoch)
             del self._idle_since[job_id, epoch]
             lost = functools.partial(lose_owned, worker_id=self.id, job_id=job_id, epoch=epoch)
@@ -291,6 +330,7 @@ class WorkerService:
             task.add_done_callback(self._background.discard)
 
     def _on_fenced(self, reason: str) -> None:
+        FENCED.inc()
         log.error("worker fenced", reason=reason)
         self._fenced = reason
         self._wake.set()

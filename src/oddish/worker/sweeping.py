@@ -8,6 +8,7 @@ from pathlib import Path
 import structlog
 
 from oddish.engine.containers import EngineDidNotAnswer, evict, release_network, sweep
+from oddish.worker.metrics import LEAKS
 
 log = structlog.get_logger()
 
@@ -56,6 +57,7 @@ class Sweeper:
     async def _sweep(self) -> None:
         try:
             for project in await sweep(self._owner, self._living):
+                LEAKS.inc()
                 log.warning("removed what a dead attempt left on the engine", project=project)
             for image in await evict(self._home, unused_seconds=IMAGE_KEPT_SECONDS):
                 log.info("removed the image of a task that was not run for long", image=image)
