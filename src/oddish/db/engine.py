@@ -1,5 +1,9 @@
 """Connections: one engine a process, short transactions, every statement bounded in time."""
 
+import json
+from typing import Any
+
+from pydantic_core import from_json
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from oddish.errors import Unavailable
@@ -27,5 +31,14 @@ def connect(url: str, *, role: str, pool_size: int = 10) -> AsyncEngine:
         max_overflow=pool_size,
         pool_pre_ping=False,
         pool_timeout=15,
+        json_deserializer=read_json,
         connect_args={"options": options, "application_name": f"oddish-{role}", "connect_timeout": 10},
     )
+
+
+def read_json(text: str | bytes) -> Any:
+    """A value of a JSON column. Documents nested deeper than the fast parser goes are left to the slow one."""
+    try:
+        return from_json(text)
+    except ValueError:
+        return json.loads(text)

@@ -19,7 +19,7 @@ UNFINISHED = frozenset({"queued", "running", "retrying"})
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial without its secrets; the members are columns."""
+    """A trial without its secrets; the members are columns, read in this order."""
 
     id: str
     name: str
@@ -125,4 +125,4 @@ async def list_live_trials(
 
 
 async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Trial]:
-    return [Trial(**row._mapping) for row in await connection.execute(statement)]
+    return [Trial(*row) for row in await connection.execute(statement)]
