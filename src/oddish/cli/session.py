@@ -12,6 +12,8 @@ from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import Health
 from oddish.errors import Unavailable
+from oddish.home import home
+from oddish.room import shortage
 from oddish.stack import client as stack_client
 
 LOCAL = "this machine"
@@ -60,6 +62,9 @@ def connect(endpoint: Endpoint, retry: RetryPolicy | None = None) -> Iterator[Cl
         if endpoint.source == LOCAL and error.problem_code == _NO_WORKER and (log := stack_client.worker_log()):
             detail = f"{error.message}\nThe log of the worker ends with:\n{log}"
             raise ApiError({**error.problem, "detail": detail}, error.http_status) from error
+        if endpoint.source == LOCAL and error.http_status >= 500 and (short := shortage(home())) is not None:
+            detail = f"{short.message} {error.message}"
+            raise ApiError({**error.problem, "detail": detail, "fix": short.fix}, error.http_status) from error
         if endpoint.source == LOCAL and endpoint.key_source == KEY and error.http_status == 401:
             raise ApiError({**error.problem, "fix": FOREIGN_KEY}, error.http_status) from error
         raise

@@ -9,10 +9,11 @@ from pathlib import Path
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.words import size
 from oddish.home import home
+from oddish.room import FLOOR_BYTES
 from oddish.sandbox import host
 
 GIB = 1024**3
-TOO_LITTLE, LITTLE = GIB // 4, 4 * GIB
+TOO_LITTLE, LITTLE = FLOOR_BYTES, 4 * GIB
 FEW_INODES = 20_000
 _SHARED = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "lustre", "fuse.sshfs"})
 _VOLATILE = frozenset({"tmpfs", "ramfs"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from oddish import __version__
 from oddish.errors import Unavailable
+from oddish.room import shortage
 from oddish.stack import process
 from oddish.stack.layout import Layout, layout
 from oddish.stack.lock import holder
@@ -53,6 +54,7 @@ class Stack:
         return [
             *([skew] if self.version != __version__ else []),
             *([self.state.trouble] if self.state.trouble else []),
+            *([str(short)] if (short := shortage(self.layout.home)) else []),
         ]
 
 
@@ -113,7 +115,7 @@ def ensure(
             where.activity.touch()
             return stack
         elif stack.state.trouble:
-            raise Unavailable(f"{stack.state.trouble}\n{_tails(where)}", fix="Run 'oddish down', then try again.")
+            raise _unusable(where, stack.state.trouble)
         time.sleep(0.02)
     raise _too_late(where, timeout)
 
@@ -168,7 +170,13 @@ def _too_late(where: Layout, timeout: float) -> Unavailable:
             fix="Stop the other stack, which may run in a container that shares this directory, or set ODDISH_HOME.",
         )
     what = f"The local stack (process {stack.pid}) is {stack.state.phase} and does not answer at {stack.url}"
-    return Unavailable(f"{what} after {timeout:.0f} s.\n{_tails(where)}", fix="Run 'oddish down', then try again.")
+    return _unusable(where, f"{what} after {timeout:.0f} s.")
+
+
+def _unusable(where: Layout, what: str) -> Unavailable:
+    if (short := shortage(where.home)) is not None:
+        return Unavailable(f"{short.message} {what}\n{_tails(where)}", fix=short.fix)
+    return Unavailable(f"{what}\n{_tails(where)}", fix="Run 'oddish down', then try again.")
 
 
 def _tails(where: Layout) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oddish.errors import Unavailable
+from oddish.room import shortage
 from oddish.stack.environment import stack_environment
 from oddish.stack.layout import Layout
 from oddish.stack.logs import open_log, tail
@@ -16,7 +17,6 @@ DETACHED = "--detached"
 LOCK_HELD = 75
 PROGRAM = (sys.executable, "-P", "-m", "oddish.stack", DETACHED)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.3, 5.0
-_NEXT_TO_NOTHING = 64 * 1024
 
 
 class Starter:
@@ -73,20 +73,15 @@ class Starter:
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"status {code}"
         what = f"The local stack did not start ({how})"
         reasons = tail(self._log, since=self._log_start)
-        if not reasons and _is_full(self._where.home):
+        if (short := shortage(self._where.home)) is not None:
             return Unavailable(
-                f"{what}: the disk of {self._where.home} is full.",
+                f"{what}. {short.message}\n{reasons}".rstrip(),
                 fix="Free some space on it, or set ODDISH_HOME to a directory on another disk.",
             )
         return Unavailable(
             f"{what}:\n{reasons}" if reasons else f"{what} and has logged nothing.",
             fix=f"The whole log is {self._log}.",
         )
-
-
-def _is_full(directory: Path) -> bool:
-    disk = os.statvfs(directory)
-    return disk.f_bavail * disk.f_frsize < _NEXT_TO_NOTHING
 
 
 def _spawn_detached(program: Sequence[str], log: Path, directory: Path) -> int:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from oddish import __version__
 from oddish.errors import InvalidInput, Unavailable
+from oddish.room import shortage
 from oddish.stack import database, process
 from oddish.stack.family import Family, ServiceMember
 from oddish.stack.idle import Idleness
@@ -56,6 +57,7 @@ class Supervisor:
         self._idleness = Idleness(_idle_seconds(), now)
         self._family = Family(report)
         self._state = _first_state()
+        self._short = False
 
     def run(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
@@ -137,6 +139,7 @@ class Supervisor:
                 return self._report("stopping: asked to, and no job is unfinished")
             if self._family.tend() or read_state(self._layout) != self._state:
                 self._publish()
+            self._watch_disk()
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + self._idleness.interval
                 if self._idleness.over(self._last_request(), busy):
@@ -144,6 +147,14 @@ class Supervisor:
             for log in self._layout.logs():
                 with contextlib.suppress(OSError):
                     bound(log)
+
+    def _watch_disk(self) -> None:
+        short = shortage(self._layout.home)
+        if (short is None) == self._short:
+            self._short = short is not None
+            self._report(str(short) if short else f"The disk of {self._layout.home} has room again.")
+            if not short:
+                self._family.hurry()
 
     def _last_request(self) -> float:
         try:

@@ -12,6 +12,7 @@ def test_what_the_command_line_imports_is_the_standard_library_and_small() -> No
         "oddish",
         "oddish.errors",
         "oddish.home",
+        "oddish.room",
         "oddish.stack",
         "oddish.variables",
         *(f"oddish.stack.{name}" for name in ("client", "environment", "layout", "lock", "logs", "port", "process")),

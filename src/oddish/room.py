@@ -1,0 +1,42 @@
+"""Whether a disk has room for what runs on it. Standard library only: the command line imports it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+MIB = 1024**2
+FLOOR_BYTES = 256 * MIB
+"""With less than this, workers begin no trials; what runs goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A disk that is nearly or wholly full."""
+
+    directory: Path
+    free: int
+    """Bytes."""
+
+    @property
+    def message(self) -> str:
+        return (
+            f"The disk of {self.directory} has only {self.free // MIB} MiB free: no trial begins below "
+            f"{FLOOR_BYTES // MIB} MiB, and a full one stops the database."
+        )
+
+    @property
+    def fix(self) -> str:
+        return "Free some space on that disk; everything goes on by itself then."
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.fix}"
+
+
+def shortage(directory: Path) -> Shortage | None:
+    """None also for a directory that is not there."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:
+        return None
+    free = disk.f_bavail * disk.f_frsize
+    return Shortage(directory, free) if free < FLOOR_BYTES else None
