@@ -221,7 +221,7 @@ class WorkerService:
                 wait = min(wait, await self._keep_house())
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
-                able = free > 0 and leased and not self._ending.begun
+                able = free > 0 and leased and not self._ending.begun and self._has_room()
                 claims = await self._claim(free) if able else []
             except EngineUnavailable as error:
                 log.error("nothing is claimed without an engine", error=str(error))
