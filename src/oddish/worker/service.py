@@ -31,6 +31,7 @@ from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
 from oddish.queue.reap import lose_owned, reap
 from oddish.queue.schedule import promote, release_groups
+from oddish.room import shortage
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
@@ -105,6 +106,7 @@ class WorkerService:
         self._stopping = False
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
+        self._disk_is_short = False
         self._upkeep_due = time.monotonic() + UPKEEP_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
@@ -235,6 +237,19 @@ class WorkerService:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(wait, self._ending.remaining(now=time.monotonic()))):
                         await self._wake.wait()
+
+    def _has_room(self) -> bool:
+        """Whether the disk has enough left for another trial; a change is logged."""
+        short = shortage(self._settings.home)
+        if (short is None) == self._disk_is_short:
+            self._disk_is_short = short is not None
+            if short:
+                log.warning(
+                    "nothing is claimed until the disk has room", free_bytes=short.free, directory=str(short.directory)
+                )
+            else:
+                log.info("the disk has room again")
+        return short is None
 
     async def _claim(self, slots: int) -> list[Claim]:
         await self._engines.own.start()
