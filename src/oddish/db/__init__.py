@@ -56,6 +56,23 @@ def upgrade(
         time.sleep(pause_seconds)
 
 
+def shuts_out(url: str, *, migrations: Path = MIGRATIONS) -> bool:
+    """Whether ``upgrade`` would end the work of code that goes with the database as it is now.
+
+    Raises as ``upgrade`` does.
+    """
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+    from sqlalchemy import NullPool, create_engine
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations))
+    scripts = ScriptDirectory.from_config(config)
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        found = _read(connection)
+    return found.revision is not None and found.revision < _oldest_code(scripts)
+
+
 def _upgrade(connection: "Connection", config: "Config") -> Fit:
     from alembic import command
     from alembic.script import ScriptDirectory

@@ -1,13 +1,16 @@
-"""``python -m oddish.db upgrade``: bring the database of ``ODDISH_DATABASE_URL`` to the newest revision."""
+"""``python -m oddish.db upgrade``: bring the database of ``ODDISH_DATABASE_URL`` to the newest revision.
+
+``python -m oddish.db check`` says what that would mean for those who use the database now, and changes nothing.
+"""
 
 import os
 import sys
 
-from oddish.db import upgrade
+from oddish.db import shuts_out, upgrade
 from oddish.db.compatibility import UnknownSchema
 from oddish.db.revision import HEAD
 
-USAGE = "usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade"
+USAGE = "usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade|check"
 
 
 def main(argv: list[str]) -> int:
@@ -15,9 +18,11 @@ def main(argv: list[str]) -> int:
         sys.stdout.write(f"{USAGE}\n")
         return 0
     url = os.environ.get("ODDISH_DATABASE_URL")
-    if argv != ["upgrade"] or not url:
+    if argv not in (["upgrade"], ["check"]) or not url:
         sys.stderr.write(f"{USAGE}\n")
         return 2
+    if argv == ["check"]:
+        return check(url)
     try:
         fit = upgrade(url)
     except UnknownSchema as error:
@@ -25,6 +30,18 @@ def main(argv: list[str]) -> int:
         return 1
     newer = " or newer, which works with this release; nothing was changed" if fit == "ahead" else ""
     sys.stdout.write(f"The database is at revision {HEAD}{newer}.\n")
+    return 0
+
+
+def check(url: str) -> int:
+    """1 when servers and workers of the release that runs now have to be stopped for the upgrade."""
+    if shuts_out(url):
+        sys.stdout.write(
+            f"Bringing the database to revision {HEAD} removes what the release before it needs: stop all its servers "
+            "and workers first.\n"
+        )
+        return 1
+    sys.stdout.write(f"Servers and workers may go on running while the database is brought to revision {HEAD}.\n")
     return 0
 
 

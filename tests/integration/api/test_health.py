@@ -7,8 +7,10 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import oddish.db
 from oddish.db.revision import HEAD
 from oddish.settings import Settings
+from support.migrations import NEXT, release
 
 from .serving import Server, TaskFolder
 
@@ -43,6 +45,21 @@ def test_a_server_whose_schema_is_gone_lives_and_is_not_ready(server: Server) ->
     assert answer.status_code == 503
     assert answer.json()["status"] == "unready"
     assert answer.json()["dependencies"]["database"]["detail"] == f"has revision none; this release needs {HEAD}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "contracts", "status"),
+    [("ALTER TABLE jobs ADD COLUMN colour text", False, 200), ("ALTER TABLE workers DROP COLUMN version", True, 503)],
+)
+def test_a_running_server_stays_ready_while_the_schema_only_grows(
+    server: Server, client: httpx2.Client, tmp_path: Path, statement: str, contracts: bool, status: int
+) -> None:
+    migrations = release(tmp_path, statement, contracts=contracts)
+    oddish.db.upgrade(server.services.settings.database_url, migrations=migrations)
+    assert client.get("/tasks").status_code == 200
+    answer = client.get("/health/ready")
+    assert answer.status_code == status
+    assert f"revision {NEXT}" in answer.json()["dependencies"]["database"]["detail"]
 
 
 def test_a_server_says_when_its_store_is_gone_and_not_where_it_was(

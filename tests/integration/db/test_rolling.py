@@ -70,6 +70,23 @@ def test_an_older_release_says_why_it_does_not_upgrade_what_it_cannot_use(
     assert NEXT in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("contracts", [False, True])
+def test_it_can_be_asked_whether_an_upgrade_shuts_out_those_who_work(
+    database_url: str, tmp_path: Path, contracts: bool
+) -> None:
+    migrations = release(tmp_path, CONTRACTS if contracts else EXPANDS, contracts=contracts)
+    assert oddish.db.shuts_out(database_url, migrations=migrations) is contracts
+    assert schema(database_url).revision == HEAD
+
+
+def test_a_database_that_is_up_to_date_shuts_nobody_out(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
+    assert main(["check"]) == 0
+    assert "go on running" in capsys.readouterr().out
+
+
 def test_two_processes_that_migrate_at_once_take_turns(postgres: Postgres) -> None:
     url = postgres.create("migrated_by_two")
     with ThreadPoolExecutor() as pool:
