@@ -15,6 +15,7 @@ from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim, fence, finish, retry
 from oddish.queue.keys import Limits
 from oddish.queue.lease import renew, retire
+from oddish.queue.pruning import UNUSED_SECONDS, prune
 from oddish.queue.reap import reap, release
 from oddish.queue.schedule import release_groups
 from support.queues import ORG, Queue
@@ -350,16 +351,49 @@ class QueueMachine(RuleBasedStateMachine):
         self.run(self._time_passes(seconds))
 
     async def _time_passes(self, seconds: float) -> None:
-        for statement in (
-            "UPDATE workers SET lease_until = lease_until - make_interval(secs => :seconds)",
-            "UPDATE jobs SET run_at = run_at - make_interval(secs => :seconds) WHERE state = 'scheduled'",
-            "UPDATE jobs SET ready_at = ready_at - make_interval(secs => :seconds) WHERE state = 'ready'",
-        ):
-            await self.queue.execute(statement, seconds=seconds)
+        await self.queue.pass_time(seconds)
 
     @rule()
     def promote(self) -> None:
         self.run(self.queue.promote())
+
+    @rule(idle=st.booleans(), key=st.sampled_from(KEYS), user=st.sampled_from(USERS))
+    def put_away(self, idle, key, user) -> None:
+        """What has ended leaves the hot table, and what it needed goes; at times hours after a user has left."""
+        if idle:
+            self.run(self._leave(key, user))
+            self.run(self.queue.pass_time(2 * UNUSED_SECONDS, leases=False))
+        self.run(self._put_away(idle))
+
+    async def _leave(self, key: str, user: str) -> None:
+        live = await self.queue.rows(
+            "SELECT subject_id FROM jobs WHERE key = :key AND lane = :user AND state <> ALL (:final)",
+            key=key,
+            user=user,
+            final=list(TERMINAL),
+        )
+        subjects = {subject for (subject,) in live}
+        await self.queue.cancel(*subjects)
+        self.cancelled |= subjects
+        for life in self.alive:
+            for claim in [claim for claim in life.held if claim.subject_id in subjects]:
+                life.held.remove(claim)
+                await self._report(claim, "done")
+
+    async def _put_away(self, idle: bool) -> None:
+        before = await self.queue.states()
+        STATISTICS["jobs archived"] += await self.queue.archive()
+        pruned = await prune(self.queue.engine)
+        STATISTICS["lanes pruned"] += pruned.lanes
+        STATISTICS["groups pruned"] += pruned.groups
+        assert await self.queue.states() == before, "putting away changed or lost a job"
+        ended = await self.queue.rows("SELECT id FROM jobs WHERE state = ANY (:final)", final=list(TERMINAL))
+        assert not (idle and ended), "what has ended stays in the hot table"
+        unused = await self.queue.rows(
+            "SELECT lane FROM queue_lanes l "
+            "WHERE NOT EXISTS (SELECT FROM jobs j WHERE (j.key, j.lane) = (l.key, l.lane))"
+        )
+        assert not (idle and unused), "a lane outlives its jobs"
 
     @rule()
     def release_groups(self) -> None:
@@ -400,8 +434,12 @@ class QueueMachine(RuleBasedStateMachine):
 
     async def _check(self) -> None:
         assert await self.queue.miscounted() == []
-        jobs = await self.queue.rows("SELECT subject_id, state, attempt, losses, epoch FROM jobs")
-        for subject, state, attempt, losses, epoch in jobs:
+        shown = "subject_id, state, attempt, losses, epoch"
+        jobs = await self.queue.rows(
+            f"SELECT {shown}, false FROM jobs UNION ALL SELECT {shown}, true FROM finished_jobs"  # noqa: S608
+        )
+        for subject, state, attempt, losses, epoch, archived in jobs:
+            assert not archived or state in TERMINAL, f"{subject} was archived while {state}"
             cancelled_before_running = state == "cancelled" and self.recorded[subject] == 0
             expected = 1 if state in TERMINAL and not cancelled_before_running else 0
             assert self.recorded[subject] == expected, f"{subject} is {state}, recorded {self.recorded[subject]} times"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from oddish.queue.archive import archive
 from oddish.queue.cancel import CancelSummary, cancel
 from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import Group, Lane, NewJob, add_group, enqueue, prepare_lanes
@@ -16,6 +17,14 @@ from oddish.queue.schedule import promote
 
 ORG = "org"
 POOL = "local@harbor"
+TIMES = {
+    "workers": ("lease_until",),
+    "publications": ("published_at",),
+    "jobs": ("run_at", "ready_at", "finished_at"),
+    "finished_jobs": ("finished_at",),
+    "queue_lanes": ("last_claim", "touched_at"),
+    "job_groups": ("created_at",),
+}
 
 
 @dataclass
@@ -87,7 +96,22 @@ class Queue:
             return [tuple(row) for row in await connection.execute(text(statement), parameters)]
 
     async def states(self) -> dict[str, str]:
-        return dict(await self.rows("SELECT subject_id, state FROM jobs"))
+        """Of all jobs, archived or not."""
+        return dict(
+            await self.rows("SELECT subject_id, state FROM jobs UNION ALL SELECT subject_id, state FROM finished_jobs")
+        )
+
+    async def archive(self) -> int:
+        async with self.engine.begin() as connection:
+            return await archive(connection)
+
+    async def pass_time(self, seconds: float, *, leases: bool = True) -> None:
+        """Shift every time that the queue compares with the clock; leases unless they are renewed meanwhile."""
+        async with self.engine.begin() as connection:
+            for table, columns in TIMES.items():
+                if table != "workers" or leases:
+                    shifted = ", ".join(f"{column} = {column} - make_interval(secs => :seconds)" for column in columns)
+                    await connection.execute(text(f"UPDATE {table} SET {shifted}"), {"seconds": seconds})  # noqa: S608
 
     async def miscounted(self) -> list[tuple]:
         """Counters of keys, lanes and caps that differ from the jobs they count."""

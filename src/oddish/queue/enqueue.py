@@ -18,7 +18,8 @@ ORDER BY key ON CONFLICT (key) DO UPDATE SET deploy_limit = excluded.deploy_limi
 WHERE queue_keys.deploy_limit <> excluded.deploy_limit
 """
 
-# Makes the lanes that are new. Locks: queue_keys (shared), queue_lanes (by key, lane).
+# Makes the lanes that are new, and by a trigger keeps the others from being pruned for a while.
+# Locks: queue_keys and users (shared), queue_lanes (by key, lane).
 PREPARE_LANES = """
 INSERT INTO queue_lanes (key, lane, caps)
 SELECT key, lane, ARRAY[provider_cap, org_cap]
@@ -42,8 +43,11 @@ VALUES (:org_id, :kind, :subject_id, :pool, :key, :lane, :priority, :max_attempt
         CASE WHEN CAST(:group_id AS text) IS NULL THEN 'ready' ELSE 'held' END)
 """
 
-# Makes a group. Locks: job_groups (shared, the one it comes after).
-ADD_GROUP = "INSERT INTO job_groups (id, org_id, max_running, after) VALUES (:id, :org_id, :max_running, :after)"
+# Makes a group. One to come after that is gone was pruned, so it has ended. Locks: job_groups (shared, that one).
+ADD_GROUP = """
+INSERT INTO job_groups (id, org_id, max_running, after)
+VALUES (:id, :org_id, :max_running, (SELECT id FROM job_groups WHERE id = :after FOR KEY SHARE))
+"""
 
 # Releases what a group has room for. Locks: job_groups, then held jobs that nobody else has.
 RELEASE_GROUP = "SELECT release_group(:group_id)"
@@ -112,7 +116,10 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
 
 
 async def add_group(connection: AsyncConnection, group: Group) -> None:
-    """Make ``group`` in the caller's transaction, before its jobs are added."""
+    """Make ``group`` in the caller's transaction, before its jobs are added.
+
+    An empty group is pruned an hour later; one without any live job has ended, whether it is there or not.
+    """
     await connection.execute(text(ADD_GROUP), asdict(group))
 
 

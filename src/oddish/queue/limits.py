@@ -6,6 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.queue.enqueue import JOBS_CHANNEL, NOTIFY
+from oddish.queue.keys import Limits
 
 # Sets or removes (NULL) the override of a key; makes the key if jobs of it have yet to come. Locks: queue_keys.
 OVERRIDE_KEY = """
@@ -25,6 +26,25 @@ RETURNING name, deploy_limit, override_limit, running, false AS paused
 PAUSE = """
 UPDATE queue_keys SET paused = :paused WHERE key = :name
 RETURNING key AS name, deploy_limit, override_limit, running, paused
+"""
+
+# Gives keys and caps that exist the deployment's limits of today; says how many changed.
+# Locks: queue_keys (by key), queue_caps (by name).
+DEPLOY_KEYS = """
+WITH wanted AS MATERIALIZED (
+  SELECT k.key, new.deploy_limit
+  FROM queue_keys k JOIN unnest(CAST(:names AS text[]), CAST(:limits AS int[])) AS new (key, deploy_limit) USING (key)
+  WHERE k.deploy_limit <> new.deploy_limit ORDER BY k.key FOR NO KEY UPDATE OF k
+)
+UPDATE queue_keys k SET deploy_limit = wanted.deploy_limit FROM wanted WHERE k.key = wanted.key
+"""
+DEPLOY_CAPS = """
+WITH wanted AS MATERIALIZED (
+  SELECT c.name, new.deploy_limit
+  FROM queue_caps c JOIN unnest(CAST(:names AS text[]), CAST(:limits AS int[])) AS new (name, deploy_limit) USING (name)
+  WHERE c.deploy_limit IS DISTINCT FROM new.deploy_limit ORDER BY c.name FOR NO KEY UPDATE OF c
+)
+UPDATE queue_caps c SET deploy_limit = wanted.deploy_limit FROM wanted WHERE c.name = wanted.name
 """
 
 # All keys, or all caps. Locks: none.
@@ -63,6 +83,22 @@ async def pause_key(connection: AsyncConnection, key: str, *, paused: bool) -> L
     row = (await connection.execute(text(PAUSE), {"name": key, "paused": paused})).mappings().one_or_none()
     await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
     return Limit(**row) if row else None
+
+
+async def deploy(connection: AsyncConnection, limits: Limits) -> int:
+    """Let what is queued already count against the deployment's limits of today, in the caller's transaction.
+
+    How many keys and caps had others. Overrides stay before them. Wakes the workers when there is a change.
+    """
+    keys = [entry.name for entry in await list_keys(connection)]
+    caps = [entry.name for entry in await list_caps(connection)]
+    of_keys = {"names": keys, "limits": [limits.of(key) for key in keys]}
+    of_caps = {"names": caps, "limits": [limits.of_cap(cap) for cap in caps]}
+    changed = (await connection.execute(text(DEPLOY_KEYS), of_keys)).rowcount
+    changed += (await connection.execute(text(DEPLOY_CAPS), of_caps)).rowcount
+    if changed:
+        await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
+    return changed
 
 
 async def list_keys(connection: AsyncConnection) -> list[Limit]:

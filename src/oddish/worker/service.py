@@ -24,11 +24,13 @@ from oddish.errors import OddishError
 from oddish.identity.idempotency import delete_expired_records
 from oddish.keyring import load_keyring
 from oddish.metrics import watch_pool
+from oddish.queue.archive import MOVED_AT_A_TIME, archive, forget_finished
 from oddish.queue.audit import audit
 from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
+from oddish.queue.pruning import prune
 from oddish.queue.reap import lose_owned, reap
 from oddish.queue.schedule import promote, release_groups
 from oddish.room import shortage
@@ -56,7 +58,10 @@ log = structlog.get_logger()
 
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
+BACKLOG_SECONDS = 1.0
 UPKEEP_SECONDS = 3600.0
+FIRST_UPKEEP_SECONDS = 300.0
+"""Local stacks stop long before they are an hour old."""
 LISTEN_RETRY_SECONDS = 2.0
 FORGOTTEN_SECONDS = 10.0
 REPORT_GRACE_SECONDS = 20.0
@@ -107,7 +112,7 @@ class WorkerService:
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
         self._disk_is_short = False
-        self._upkeep_due = time.monotonic() + UPKEEP_SECONDS
+        self._upkeep_due = time.monotonic() + FIRST_UPKEEP_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
 
@@ -265,7 +270,7 @@ class WorkerService:
                 )
 
     async def _keep_house(self) -> float:
-        """Promote what is due and take back what the dead left; seconds until the next turn."""
+        """Promote what is due, take back what the dead left, put away what has ended; seconds until the next turn."""
         now = time.monotonic()
         if now < self._housekeeping_due:
             return self._housekeeping_due - now
@@ -278,16 +283,19 @@ class WorkerService:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
             await release_groups(connection)
+        async with self._database.begin() as connection:
+            put_away = await archive(connection)
         await self._engines.end_idle()
         if now >= self._upkeep_due:
             self._upkeep_due = now + UPKEEP_SECONDS
             await self._keep_up()
-        turn = HOUSEKEEPING_SECONDS if next_due is None else min(next_due + 0.05, HOUSEKEEPING_SECONDS)
+        turn = HOUSEKEEPING_SECONDS if put_away < MOVED_AT_A_TIME else BACKLOG_SECONDS
+        turn = turn if next_due is None else min(next_due + 0.05, turn)
         self._housekeeping_due = time.monotonic() + turn
         return turn
 
     async def _keep_up(self) -> None:
-        """What is worth doing once an hour: the audit, and what retention asks for."""
+        """What is worth doing once an hour: the audit, pruning, and what retention asks for."""
         async with self._database.begin() as connection:
             for drift in await audit(connection):
                 log.error("a counter of the queue was off", **asdict(drift))
@@ -295,8 +303,18 @@ class WorkerService:
             expired = await delete_expired_secrets(connection)
         async with self._database.connect() as connection:
             records = await delete_expired_records(connection)
+        async with self._database.connect() as connection:
+            forgotten = await forget_finished(connection, days=self._settings.finished_job_retention_days)
+        pruned = await prune(self._database)
         abandoned = await delete_abandoned_uploads(self._database, self._services.store)
-        log.info("upkeep done", expired_secrets=expired, expired_records=records, abandoned_uploads=abandoned)
+        log.info(
+            "upkeep done",
+            expired_secrets=expired,
+            expired_records=records,
+            abandoned_uploads=abandoned,
+            finished_jobs=forgotten,
+            **{f"pruned_{name}": count for name, count in asdict(pruned).items()},
+        )
 
     def _is_over(self) -> bool:
         running = len(self._executions)

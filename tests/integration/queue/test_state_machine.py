@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from oddish.queue import claim, finish, reap
+from oddish.queue import archive, claim, finish, reap
 from support.queue_machine import STATISTICS, QueueMachine
 
 EXPLORE = "ODDISH_TEST_MACHINE_RUNS"
@@ -39,6 +39,9 @@ def test_the_queue_keeps_its_promises(
     print("state machine:", dict(sorted(STATISTICS.items())))  # noqa: T201 - shown with pytest -s
     assert STATISTICS["stale reports refused"] > 0
     assert STATISTICS["jobs reaped"] > 0
+    assert STATISTICS["jobs archived"] > 0
+    assert STATISTICS["lanes pruned"] > 0
+    assert STATISTICS["groups pruned"] > 0
 
 
 FENCED = "AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
@@ -77,8 +80,17 @@ def without_reaper_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reap, "DEAD_WORKER", reap.DEAD_WORKER.replace(GUARD, ""))
 
 
+def without_asking_what_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts jobs away by their age alone."""
+    ended = "state NOT IN ('held', 'ready', 'scheduled', 'running')\n    AND finished_at <"
+    assert ended in archive.ARCHIVE
+    monkeypatch.setattr(archive, "ARCHIVE", archive.ARCHIVE.replace(ended, "ready_at <"))
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("sabotage", [without_fencing, without_caps, without_key_limit, without_reaper_guard])
+@pytest.mark.parametrize(
+    "sabotage", [without_fencing, without_caps, without_key_limit, without_reaper_guard, without_asking_what_has_ended]
+)
 def test_the_machine_notices(
     machine: type[QueueMachine], monkeypatch: pytest.MonkeyPatch, sabotage: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

@@ -37,17 +37,17 @@ ALTER TABLE users ADD COLUMN weight real NOT NULL DEFAULT 1 CHECK (weight > 0);
 ALTER TABLE queue_lanes ADD COLUMN touched_at timestamptz NOT NULL DEFAULT clock_timestamp();
 
 -- A lane that is wanted is not pruned before its jobs come, whatever release wants it: one that exists is held for the
--- transaction and touched; a new one gets its user's weight, which cannot change until it is there.
+-- transaction and touched. A new one gets its user's weight, which does not change before it is there; users are locked
+-- before lanes, as by who changes a weight.
 CREATE FUNCTION want_lane() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE of_user real;
 BEGIN
+  SELECT weight INTO of_user FROM users WHERE id = NEW.lane FOR SHARE;
+  NEW.weight := coalesce(of_user, NEW.weight);
   PERFORM FROM queue_lanes WHERE key = NEW.key AND lane = NEW.lane FOR KEY SHARE;
   IF FOUND THEN
     UPDATE queue_lanes SET touched_at = clock_timestamp()
     WHERE key = NEW.key AND lane = NEW.lane AND touched_at < clock_timestamp() - interval '5 minutes';
-  ELSE
-    SELECT weight INTO of_user FROM users WHERE id = NEW.lane FOR SHARE;
-    NEW.weight := coalesce(of_user, NEW.weight);
   END IF;
   RETURN NEW;
 END $$;
