@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from oddish.cli.output import print_json, say, warn
+from oddish.cli.overview import NO_WORKER
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, brief, duration, number, one_line, plural
 from oddish.client import Client
@@ -116,9 +117,11 @@ def _panel[Body](title: str, part: Part[Body], draw: Callable[[str, Body], None]
 
 def _health(title: str, health: QueueHealth) -> None:
     say(f"{title}  {health['totals_queued']} queued, {health['totals_running']} running")
-    for name, meaning in (("dispatcher", "last sign of life of a worker"), ("reconciler", "nothing was overdue")):
-        component: Component | None = health["dispatcher"] if name == "dispatcher" else health["reconciler"]
-        say(f"  {name}: {_component(component, meaning)}")
+    dispatcher, reconciler = health["dispatcher"], health["reconciler"]
+    if health["totals_queued"] and (dispatcher is None or dispatcher["payload"].get("workers_alive") == 0):
+        warn(NO_WORKER)
+    say(f"  dispatcher: {_component(dispatcher, 'last sign of life of a worker')}")
+    say(f"  reconciler: {_component(reconciler, 'done with all that was due')}")
     for pace in health["throughput"]:
         say(
             f"  {one_line(pace['kind'])}s: {pace['started_5m']} started and {pace['finished_5m']} ended in 5 minutes, "
@@ -199,7 +202,10 @@ def _stuck(title: str, found: OrphanedState) -> None:
     if not any(told.values()):
         say(f"{title}  nothing")
         return
-    warn(f"{title}  {', '.join(f'{count} {what}' for what, count in told.items() if count)}")
+    warn(title)
+    for what, count in told.items():
+        if count:
+            say(f"  {count} {what}")
     if found["trial_samples"]:
         _samples(found["trial_samples"])
     for task in found["task_samples"]:
