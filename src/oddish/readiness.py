@@ -19,13 +19,12 @@ from oddish.db.revision import HEAD
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError
 from oddish.recent import Recent
+from oddish.room import FLOOR_BYTES, MIB
 from oddish.storage.store import ArtifactStore
 
 PATIENCE_SECONDS = 2.0
 FRESH_SECONDS = 1.0
 STORE_FRESH_SECONDS = 10.0
-MIB = 1024 * 1024
-LEAST_FREE_BYTES = 256 * MIB
 NO_ANSWER = "does not answer in time"
 
 
@@ -125,7 +124,7 @@ def disk(directory: Path) -> Check:
         except OSError:
             raise Unready("cannot be used") from None
         free = found.f_bavail * found.f_frsize
-        if free < LEAST_FREE_BYTES:
+        if free < FLOOR_BYTES:
             raise Unready(f"has {free // MIB} MiB free")
         return f"has {free // MIB} MiB free"
 
