@@ -18,6 +18,9 @@ from oddish.stack.process import Process
 from oddish.stack.state import read_state
 
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
+OTHER_AGENT = "harbor.agents.nop:NopAgent"
+"""Does as little as nop and is none of the baselines."""
+CHECKS = "test -e /app/done && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt"
 ROW = re.compile(r"^\| \[(?P<task>[a-z-]+)\].*\| (?P<oracle>[0-9.]+) \| (?P<nop>[0-9.]+) \|$", re.MULTILINE)
 
 
@@ -217,3 +220,33 @@ def test_a_failing_run_ends_with_1_and_says_why(oddish: Cli, make_task: Callable
     output = oddish("run", task, "-a", "oracle", "-E", "no-reward", exit_code=1)
     assert re.search(r"^no-reward-[0-9a-f]{8}-0 +failed +\S", output, re.MULTILINE)
     assert "reward" in output.lower()
+
+
+def test_an_agent_is_run_where_oracle_and_nop_find_the_task_sound(oddish: Cli, make_task: Callable[..., Path]) -> None:
+    tasks = make_task("sound", solve="touch /app/done", test=CHECKS).parent
+    make_task("given-away", solve="true")
+    make_task("out-of-reach", solve="true", test=CHECKS)
+    gated = ("run", tasks, "-a", OTHER_AGENT, "-E", "gated", "--baseline-gate")
+    output = oddish(*gated, exit_code=1)
+    status = {
+        (trial["name"].rpartition("-")[0], trial["agent"]): (trial["status"], trial["reward"])
+        for trial in oddish.trials("gated")
+    }
+    assert status == {
+        ("sound", "oracle"): ("success", 1),
+        ("sound", "nop"): ("success", 0),
+        ("sound", OTHER_AGENT): ("success", 0),
+        ("given-away", "oracle"): ("success", 1),
+        ("given-away", "nop"): ("success", 1),
+        ("given-away", OTHER_AGENT): ("skipped", None),
+        ("out-of-reach", "oracle"): ("success", 0),
+        ("out-of-reach", "nop"): ("success", 0),
+        ("out-of-reach", OTHER_AGENT): ("skipped", None),
+    }
+    assert re.search(
+        r"^given-away-[0-9a-f]{8}-2 +skipped +Not run: given-away-[0-9a-f]{8}-1 of nop earned 1", output, re.MULTILINE
+    )
+    assert re.search(
+        r"^out-of-reach-[0-9a-f]{8}-2 +skipped +Not run: out-of-reach-[0-9a-f]{8}-0 of oracle", output, re.MULTILINE
+    )
+    assert "2 trials queued." in oddish(*gated, exit_code=1), "those that were skipped are asked for again"
