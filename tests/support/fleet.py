@@ -374,6 +374,8 @@ def _url(server: Program) -> str:
 
 
 def _served(server: Program) -> bool:
+    if not answers(int(server.environment["ODDISH_PORT"])):
+        return False
     try:
         return httpx2.get(f"{_url(server)}/health", timeout=5, trust_env=False).status_code == 200
     except httpx2.TransportError:
