@@ -11,6 +11,9 @@ ALTER TABLE jobs DROP CONSTRAINT jobs_state_check;
 ALTER TABLE jobs ADD CONSTRAINT jobs_state_check
   CHECK (state IN ('held', 'ready', 'scheduled', 'running', 'done', 'failed', 'cancelled', 'skipped'));
 
+CREATE INDEX trials_baselines ON trials (task_version_id, experiment_id)
+  WHERE agent IN ('nop', 'oracle') AND deleted_at IS NULL AND superseded_by_trial_id IS NULL;
+
 -- The trials that a gate judges by. Those that nobody verifies measure nothing.
 CREATE FUNCTION baselines(version text, experiment text) RETURNS SETOF trials LANGUAGE sql STABLE AS $$
   SELECT * FROM trials
