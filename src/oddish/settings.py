@@ -1,26 +1,38 @@
 """Settings of the server and the worker, read from ``ODDISH_*`` variables. The command line does not import this."""
 
+import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_origin
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from oddish.environments import EC2
+from oddish.errors import OddishError
 from oddish.home import home
+from oddish.queue.keys import normalise_model, normalise_provider
 from oddish.variants.reference import REPOSITORY
 
 MIB = 1024 * 1024
+
+PREFIX = "ODDISH_"
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
+class UnreadableSetting(OddishError):
+    """A variable whose value a process cannot start with."""
+
+    code = "unreadable_setting"
+
+
 class Settings(BaseSettings):
     """Every setting, its default and its meaning; an unreadable value stops the process with its name."""
 
-    model_config = SettingsConfigDict(env_prefix="ODDISH_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, enable_decoding=False)
 
     home: Path = Field(
         default_factory=home,
@@ -63,7 +75,8 @@ class Settings(BaseSettings):
         256, description="Trials that run at once of the agents nop and oracle together."
     )
     model_concurrency_overrides: dict[str, Annotated[int, Field(ge=0)]] = Field(
-        default_factory=dict, description='Limits of queue keys, as in `{"openai/gpt-5": 2}`.'
+        default_factory=dict,
+        description='Limits of queue keys, as in `{"openai/gpt-5": 2}`; an admin\'s, set while it runs, go before them.',
     )
     provider_concurrency: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict, description="Limits of providers, over all their models."
@@ -168,6 +181,9 @@ class Settings(BaseSettings):
     attempt_deadline_seconds: Seconds = Field(
         12 * 3600, description="Wall time after which an attempt is ended, whatever phase it is in."
     )
+    attempt_memory_mb: Annotated[int, Field(ge=1024)] = Field(
+        4096, description="Most memory, in MB, of the process that drives an attempt from outside of its sandbox."
+    )
     lease_seconds: Seconds = Field(30, description="A worker that has not renewed for this long is taken for dead.")
     heartbeat_seconds: Seconds = Field(5, description="Time between two renewals of a worker's lease.")
     poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
@@ -180,6 +196,27 @@ class Settings(BaseSettings):
         20 * 1024 * MIB,
         description="Results of Dockerfiles that the local sandbox keeps; what was used longest ago goes first.",
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _decode(cls, value: object, info: ValidationInfo) -> object:
+        annotation = cls.model_fields[info.field_name].annotation if info.field_name else None
+        if not isinstance(value, str) or get_origin(annotation) not in (list, dict):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"it is no JSON: {error}") from error
+
+    @field_validator("model_concurrency_overrides")
+    @classmethod
+    def _canonical_keys(cls, limits: dict[str, int]) -> dict[str, int]:
+        return _respelled(limits, lambda name: normalise_model(name) or name)
+
+    @field_validator("provider_concurrency")
+    @classmethod
+    def _canonical_providers(cls, limits: dict[str, int]) -> dict[str, int]:
+        return _respelled(limits, normalise_provider)
 
     @property
     def enabled_environments(self) -> list[str]:
@@ -202,3 +239,35 @@ class Settings(BaseSettings):
                 f"ODDISH_HEARTBEAT_SECONDS={self.heartbeat_seconds}"
             )
         return self
+
+
+def read_settings() -> Settings:
+    """The settings of this process. Raises ``UnreadableSetting``, which names the variables but not their values."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        flaws = [
+            (_variable(entry["loc"]), entry["msg"].removeprefix("Value error, ").rstrip("."))
+            for entry in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+    raise UnreadableSetting(
+        " ".join(f"{name} cannot be read: {reason}." if name else f"{reason}." for name, reason in flaws),
+        fix="Correct it, or unset it for the default. Lists and maps are written as JSON.",
+    )
+
+
+def _variable(place: tuple[int | str, ...]) -> str:
+    name, *inside = [str(part) for part in place] or [""]
+    variable = f"{PREFIX}{name}".upper() if name else ""
+    return f"{variable} ({'.'.join(inside)})" if inside else variable
+
+
+def _respelled(limits: Mapping[str, int], canonical: Callable[[str], str]) -> dict[str, int]:
+    """``limits`` with each name in the spelling that the queue uses; two spellings of one name are refused."""
+    respelled: dict[str, int] = {}
+    for name, limit in limits.items():
+        spelling = canonical(name)
+        if spelling in respelled:
+            raise ValueError(f"it limits {spelling!r} twice, once as {name!r}")
+        respelled[spelling] = limit
+    return respelled

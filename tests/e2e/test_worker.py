@@ -218,3 +218,17 @@ async def test_a_child_that_cannot_even_mind_its_deadline_is_killed(
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["attempts"], trial["reasons"]) == ("failed", 1, ["deadline"])
     assert "was killed" in trial["error_message"]
+
+
+async def test_the_memory_of_the_process_beside_a_sandbox_is_not_that_inside(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task(
+        "roomy",
+        solve="ulimit -d > /app/limit",
+        test='[ "$(cat /app/limit)" = unlimited ] && echo 1 > /logs/verifier/reward.txt',
+    )
+    trial_id = await deployment.submit(await deployment.task(task), max_attempts=1)
+    async with RunningWorker(deployment.settings):
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["reward"]) == ("success", 1.0)

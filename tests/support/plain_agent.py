@@ -37,6 +37,14 @@ class Blocking(_Agent):
         time.sleep(600)  # noqa: ASYNC251
 
 
+class Hoarding(_Agent):
+    """Takes two gigabytes of memory."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        hoard = [bytearray(2**28) for _ in range(8)]
+        del hoard
+
+
 class Raising(_Agent):
     """Fails in a way nobody has a name for."""
 

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -56,6 +57,13 @@ def fork(body: Callable[[], None]) -> int:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parent ends, instead of init."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def limit_memory(megabytes: int) -> None:
+    """Let this process and what it starts have at most so much memory each; who may have more raises it again."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
 
 
 def set_name(label: str) -> None:

@@ -115,6 +115,8 @@ class Run(TypedDict):
     deadline_sec: float
     """Total wall time of the attempt, whatever phase it is in. At the deadline the trial is cancelled in an orderly
     way, a minute later the process group is killed; either way ``Done`` names it."""
+    memory_mb: NotRequired[int]
+    """Most memory of the child's own, in MB; what runs in its sandbox has the task's limit."""
     scratch: NotRequired[str]
     """Directory for sandbox uppers and layer cache, on disk. Absolute."""
     owner: NotRequired[str]

@@ -48,6 +48,8 @@ def run_attempt(sock: socket.socket) -> None:
     if run is None:
         return
     process.write_to(Path(run["trials_dir"]) / "runner.log")
+    if "memory_mb" in run:
+        process.limit_memory(run["memory_mb"])
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     outbox = Outbox(sock)

@@ -63,6 +63,8 @@ def main(life: int, gate: int, *locks: int) -> "NoReturn":
     """``life`` and ``gate`` are sockets; ``locks`` are only kept open, for as long as this process lives."""
     for descriptor in (life, gate, *locks):
         os.set_inheritable(descriptor, False)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))  # our caller's own limit is not that of the sandbox
     with socket.socket(fileno=life) as lifeline, socket.socket(fileno=gate) as door:
         claim = _receive(lifeline, [])
         if claim is None:

@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Iterable, Mapping
 
 from oddish.errors import InvalidInput, Unavailable
 from oddish.variants.reference import Reference
 
 PATIENCE_SECONDS = 20.0
+ANSWER_BYTES = 64 * 1024
+"""Longer answers are cut: three names were asked for."""
 _INHERITED = ("PATH", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
 
 
@@ -42,18 +45,20 @@ async def resolve(reference: Reference, *, patience_seconds: float = PATIENCE_SE
             stderr=asyncio.subprocess.PIPE,
             env=git_environment(url.partition(":")[0]),
             cwd="/",
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         raise Unavailable("The server has no git to look into repositories.", fix="Install git on it.") from error
     try:
         async with asyncio.timeout(patience_seconds):
-            output, errors = await process.communicate()
+            output, errors = await asyncio.gather(_beginning(process.stdout), _beginning(process.stderr))
+            await process.wait()
     except TimeoutError as error:
         raise Unavailable(f"{url} did not answer within {patience_seconds:g} s.", fix="Try again later.") from error
     finally:
         if process.returncode is None:
-            process.kill()
-            await process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.communicate()
     if process.returncode != 0:
         said = errors.decode(errors="replace").strip().splitlines()
         raise Unavailable(
@@ -64,6 +69,14 @@ async def resolve(reference: Reference, *, patience_seconds: float = PATIENCE_SE
     if sha is None:
         raise UnknownReference(f"{url} has no branch or tag {ref!r}.", fix="Check the spelling.")
     return reference.resolved(sha)
+
+
+async def _beginning(stream: asyncio.StreamReader | None) -> bytes:
+    """The first bytes of ``stream``; the rest is read and forgotten, so that whoever writes it comes to an end."""
+    kept = bytearray()
+    while stream is not None and (chunk := await stream.read(ANSWER_BYTES)):
+        kept += chunk[: ANSWER_BYTES - len(kept)]
+    return bytes(kept)
 
 
 def chosen_commit(lines: Iterable[str], ref: str) -> str | None:

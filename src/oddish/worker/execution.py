@@ -189,6 +189,7 @@ class Execution:
             env=spec.credentials,
             harbor=spec.harbor,
             deadline_sec=self._services.settings.attempt_deadline_seconds,
+            memory_mb=self._services.settings.attempt_memory_mb,
             scratch=str(self._services.workspace.sandbox),
             owner=self._services.workspace.owner,
         )

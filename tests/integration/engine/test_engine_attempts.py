@@ -83,6 +83,15 @@ async def test_a_failed_build_is_recorded_with_its_phase(
     assert (outcome.status, outcome.retry) == ("failed", "backoff")
 
 
+async def test_an_attempt_that_takes_too_much_memory_outside_of_its_sandbox_fails_by_name(
+    server: ForkServer, make_task: MakeTask, make_run: MakeRun
+) -> None:
+    run = make_run(make_task(), agent="support.plain_agent:Hoarding")
+    done, _ = await finish(server, run | {"memory_mb": 1024})
+    assert done["failure"] is not None
+    assert done["failure"]["type"] == "MemoryError"
+
+
 async def test_an_unknown_exception_leaves_no_valid_reward(
     server: ForkServer, make_task: MakeTask, make_run: MakeRun
 ) -> None:

@@ -1,6 +1,7 @@
 """Branches, tags and commits of real repositories."""
 
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from oddish.errors import Unavailable
 from oddish.variants.reference import Reference
-from oddish.variants.resolution import UnknownReference, resolve
+from oddish.variants.resolution import ANSWER_BYTES, UnknownReference, resolve
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +38,19 @@ async def test_a_branch_and_a_tag_are_fixed_to_their_commits(git: Git, tmp_path:
     url = f"file://{tmp_path}/harbor"
     assert (await resolve(Reference.of(url, "main"))).sha == git("rev-parse", "HEAD")
     assert (await resolve(Reference.of(url, "v1"))).sha == first
+
+
+async def test_an_endless_answer_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = tmp_path / "git"
+    endless.write_text("#!/bin/sh\nexec yes 0123456789\n")
+    endless.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    tracemalloc.start()
+    with pytest.raises(Unavailable, match="did not answer within"):
+        await resolve(Reference("file:///nowhere", "main"), patience_seconds=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 * ANSWER_BYTES
 
 
 async def test_a_branch_that_is_not_there_is_named(git: Git, tmp_path: Path) -> None:
