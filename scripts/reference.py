@@ -42,7 +42,7 @@ MIB = 1024 * 1024
 ELSEWHERE = ("engine", "sandbox", "worker", "doctor")
 """Packages whose errors end up in logs and trials, not in answers."""
 LOCAL = ("cli", "client", "stack")
-NEVER_ANSWERED = frozenset({"key_missing", "unknown_schema", "stale_claim"})
+NEVER_ANSWERED = frozenset({"key_missing", "unknown_schema", "stale_claim", "unreadable_setting"})
 """Codes of errors that end a start, or that workers meet."""
 
 SETTINGS = """{notice}

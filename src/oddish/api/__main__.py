@@ -9,7 +9,6 @@ from types import FrameType
 
 import structlog
 import uvicorn
-from pydantic import ValidationError
 
 from oddish import __version__
 from oddish.api.app import create_app
@@ -18,7 +17,7 @@ from oddish.errors import OddishError
 from oddish.logs import configure_logging
 from oddish.metrics import name_process, watch_pool
 from oddish.readiness import Readiness
-from oddish.settings import Settings
+from oddish.settings import Settings, read_settings
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 30
@@ -62,10 +61,10 @@ class AddressTaken(OddishError):
 
 def main() -> int:
     try:
-        settings = Settings()
+        settings = read_settings()
         configure_logging(settings.log_format)
         asyncio.run(serve(settings))
-    except (OddishError, ValidationError) as error:
+    except OddishError as error:
         print(f"oddish server: {error}", file=sys.stderr)  # noqa: T201
         return 1
     return 0

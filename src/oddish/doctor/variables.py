@@ -62,8 +62,6 @@ def judge_values() -> Iterator[Finding]:
             yield problem(
                 SETTINGS, f"{name}: {said}." if name else f"{said}.", "Correct it, or unset it for the default."
             )
-    except Exception as error:  # noqa: BLE001 - the message of a value that is no JSON names the member only
-        yield problem(SETTINGS, f"A setting cannot be read: {error}.", "Lists and maps are written as JSON.")
 
 
 def judge_proxies(environ: Mapping[str, str]) -> Finding:

@@ -52,11 +52,17 @@ def normalise_model(model: str | None) -> str | None:
         return None
     provider, slash, name = text.partition("/")
     if slash and name:
-        return f"{_PROVIDER_ALIASES.get(provider, provider)}/{name}"
+        return f"{normalise_provider(provider)}/{name}"
     for family, owner in _FAMILIES:
         if family.match(text):
             return f"{owner}/{text}"
     return text
+
+
+def normalise_provider(provider: str) -> str:
+    """In the spelling that keys begin with."""
+    name = provider.strip().lower()
+    return _PROVIDER_ALIASES.get(name, name)
 
 
 def queue_key(agent: str, model: str | None) -> QueueKey:
@@ -90,10 +96,21 @@ class Limits:
             return self.overrides[key]
         return self.baseline if key == BASELINE_KEY else self.default
 
+    def setting_of(self, key: str) -> str:
+        """The setting that the limit of a key comes from."""
+        if key in self.overrides:
+            return "ODDISH_MODEL_CONCURRENCY_OVERRIDES"
+        return "ODDISH_BASELINE_CONCURRENCY" if key == BASELINE_KEY else "ODDISH_DEFAULT_CONCURRENCY"
+
     def of_cap(self, name: str) -> int | None:
         """The limit of a cap by its name, as ``provider_cap`` and ``organisation_cap`` make it."""
         kind, _, owner = name.partition(":")
         return self.providers.get(owner) if kind == "provider" else self.organisation
+
+    def setting_of_cap(self, name: str) -> str:
+        """The setting that the limit of a cap comes from, if there is one."""
+        kind, _, _ = name.partition(":")
+        return "ODDISH_PROVIDER_CONCURRENCY" if kind == "provider" else "ODDISH_ORGANISATION_CONCURRENCY"
 
 
 def provider_cap(provider: str) -> str:

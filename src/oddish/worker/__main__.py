@@ -9,14 +9,13 @@ import signal
 import sys
 
 import structlog
-from pydantic import ValidationError
 
 from oddish import __version__
 from oddish.engine.client import EngineUnavailable
 from oddish.errors import OddishError
 from oddish.logs import configure_logging
 from oddish.metrics import name_process
-from oddish.settings import Settings
+from oddish.settings import Settings, UnreadableSetting, read_settings
 from oddish.worker.service import WorkerFenced, WorkerService
 
 log = structlog.get_logger()
@@ -39,11 +38,11 @@ async def serve(settings: Settings) -> None:
 
 def main() -> int:
     try:
-        settings = Settings()
+        settings = read_settings()
         configure_logging(settings.log_format)
         asyncio.run(serve(settings))
-    except ValidationError as error:
-        print(f"A setting cannot be read: {error}", file=sys.stderr)  # noqa: T201
+    except UnreadableSetting as error:
+        print(f"oddish worker: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except (OddishError, EngineUnavailable, WorkerFenced) as error:
         log.error("worker ended", error=str(error))

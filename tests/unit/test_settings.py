@@ -1,0 +1,63 @@
+"""Settings of the environment: read in one spelling, refused by name and never by value."""
+
+import pytest
+
+from oddish.settings import Settings, UnreadableSetting, read_settings
+
+OVERRIDES = "ODDISH_MODEL_CONCURRENCY_OVERRIDES"
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"ODDISH_{name}".upper(), raising=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ('{"openai/gpt-5": 2', f"{OVERRIDES} cannot be read: it is no JSON"),
+        ('["openai/gpt-5"]', f"{OVERRIDES} cannot be read"),
+        ('{"openai/gpt-5": -1}', f"{OVERRIDES} (openai/gpt-5) cannot be read"),
+        ('{"openai/gpt-5": "many"}', f"{OVERRIDES} (openai/gpt-5) cannot be read"),
+        ('{"gpt-5": 1, "openai/gpt-5": 2}', "it limits 'openai/gpt-5' twice"),
+    ],
+)
+def test_limits_that_cannot_be_read_are_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, value: str, reason: str
+) -> None:
+    monkeypatch.setenv(OVERRIDES, value)
+    with pytest.raises(UnreadableSetting) as refused:
+        read_settings()
+    assert reason in str(refused.value)
+
+
+def test_all_that_cannot_be_read_is_named_and_no_value_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_PORT", "s3cret-port")
+    monkeypatch.setenv("ODDISH_ENVIRONMENT_OPTIONS", "s3cret-options")
+    with pytest.raises(UnreadableSetting) as refused:
+        read_settings()
+    assert "ODDISH_PORT" in str(refused.value)
+    assert "ODDISH_ENVIRONMENT_OPTIONS" in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_limits_are_kept_by_the_keys_of_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OVERRIDES, '{"gemini/flash": 2, "claude-sonnet-4-5": 3, "nop_oracle": 4, "default": 5}')
+    monkeypatch.setenv("ODDISH_PROVIDER_CONCURRENCY", '{"Gemini": 6}')
+    settings = read_settings()
+    assert settings.model_concurrency_overrides == {
+        "google/flash": 2,
+        "anthropic/claude-sonnet-4-5": 3,
+        "nop_oracle": 4,
+        "default": 5,
+    }
+    assert settings.provider_concurrency == {"google": 6}
+
+
+def test_lists_and_maps_are_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_OFFERED_ENVIRONMENTS", '["local"]')
+    monkeypatch.setenv("ODDISH_ENVIRONMENT_OPTIONS", '{"gke": {"region": "europe-west4"}}')
+    settings = read_settings()
+    assert settings.offered_environments == ["local"]
+    assert settings.environment_options == {"gke": {"region": "europe-west4"}}
