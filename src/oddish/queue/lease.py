@@ -29,11 +29,14 @@ ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = ex
 """
 
 # Renews the lease unless it has ended, and says what the worker may still run: no row when it is dead to the world, one
-# without a job when it owns none. Locks: its own row.
+# without a job when it owns none. One that ended is renewed as long as nobody has taken its jobs: its machine slept, or
+# nobody could renew. Locks: its own row.
 RENEW = """
 WITH renewed AS (
-  UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
-  WHERE id = :id AND lease_until >= clock_timestamp() AND stopped_at IS NULL RETURNING id
+  UPDATE workers w SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
+  WHERE id = :id AND stopped_at IS NULL AND (lease_until >= clock_timestamp() OR EXISTS (
+    SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running'))
+  RETURNING id
 )
 SELECT j.id, j.epoch, j.claim_id, j.cancel_requested
 FROM renewed LEFT JOIN jobs j ON j.worker_id = renewed.id AND j.state = 'running'
@@ -122,7 +125,7 @@ async def register(
 
 
 async def renew(connection: AsyncConnection, worker_id: str, *, lease_seconds: float) -> list[Owned] | None:
-    """Extend the lease and return what the worker owns; None when it had ended and its jobs may run elsewhere."""
+    """Extend the lease and return what the worker owns; None when it had ended and others may run its jobs."""
     rows = (await connection.execute(text(RENEW), {"id": worker_id, "lease_seconds": lease_seconds})).mappings().all()
     return [Owned(**row) for row in rows if row["id"] is not None] if rows else None
 
