@@ -161,7 +161,12 @@ def browser() -> str | None:
     return None if any(shutil.which(name) for name in names) else f"none of {', '.join(names)} is on PATH"
 
 
-CHECKS: dict[str, Callable[[], str | None]] = {"e2e": sandbox, "docker": docker, "browser": browser}
+CHECKS: dict[str, Callable[[], str | None]] = {
+    "e2e": sandbox,
+    "docker": docker,
+    "browser": browser,
+    "chaos": sandbox,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

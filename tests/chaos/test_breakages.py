@@ -1,0 +1,50 @@
+"""The proof notices what it is about: a worker without fencing, sweeps, whole uploads or cancellation is caught."""
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from chaos.breakages import BREAKAGES, variables
+from chaos.clients import Ledger, User, upload
+from chaos.collecting import collect
+from chaos.proof import Proof, prove
+from chaos.scenarios import SCENARIOS
+from chaos.settling import settle
+from chaos.site import Means, Site, new_tag
+
+NONE = Means(disks="not used", faketime="not used", docker="not used")
+PATIENCE = 8.0
+"""How long a broken worker has to end what it will not end."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("site"), NONE, servers=1, workers=0) as site:
+        yield site
+
+
+def proof_after(site: Site, scenarios: list[str], build: dict[str, str], patience: float) -> Proof:
+    """Of all that a worker with the variables ``build`` and its clients did in these scenarios."""
+    site.tag = new_tag()
+    ledger = Ledger()
+    tasks = upload(site.fleet.client(site.fleet.servers[0]), site.directory / site.tag, site.tag)
+    user = User(site.tag, site.urls, ledger, tasks, ["local"], site.statuses, random.Random(0))
+    with closing(user):
+        [worker] = site.fleet.add_workers(1, **build)
+        involved = dict.fromkeys(name for scenario in scenarios for name in SCENARIOS[scenario](site, user, worker))
+        settled = settle(site, [user], list(involved), [], patience=patience, gone=3.0)
+    return prove(collect(site.fleet, ledger, site.tag, late=settled.late, leftovers=settled.leftovers))
+
+
+@pytest.mark.parametrize("name", BREAKAGES)
+def test_a_broken_build_is_caught(site: Site, name: str) -> None:
+    proof = proof_after(site, [name], variables(name), PATIENCE)
+    assert BREAKAGES[name].caught_by <= proof.failed, "\n".join(proof.lines())
+
+
+@pytest.mark.parametrize("name", sorted(set(SCENARIOS) - {"manifest not written"}))
+def test_the_sound_build_passes_where_a_broken_one_is_caught(site: Site, name: str) -> None:
+    proof = proof_after(site, [name], {}, 60.0)
+    assert proof.passed, "\n".join(proof.lines())
