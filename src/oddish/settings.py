@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     )
     model_concurrency_overrides: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict,
-        description='Limits of queue keys, as in `{"openai/gpt-5": 2}`; an admin\'s, set while it runs, go before them.',
+        description='Limits of queue keys, as in `{"openai/gpt-5": 2}`; those that an admin sets go before them.',
     )
     provider_concurrency: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict, description="Limits of providers, over all their models."

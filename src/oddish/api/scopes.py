@@ -73,6 +73,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/admin/worker-jobs"): FULL,
     ("GET", "/admin/concurrency"): FULL,
     ("PUT", "/admin/concurrency"): ADMINS,
+    ("PUT", "/admin/weights"): ADMINS,
 }
 
 

@@ -18,6 +18,7 @@ from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
 from oddish.queue.diagnostics.backlog import Backlog, read_backlog
 from oddish.queue.keys import Limits
+from oddish.queue.limits import deploy
 from oddish.readiness import Check, Readiness
 from oddish.recent import Recent
 from oddish.settings import Settings
@@ -75,7 +76,7 @@ class Services:
         )
 
     async def prepare(self) -> None:
-        """Refuse a database or a binding that cannot be served, and make the bootstrap key."""
+        """Refuse a database or a binding that cannot be served; make the bootstrap key, apply the limits of today."""
         await self._check_schema()
         bootstrap = self.settings.bootstrap_key
         if bootstrap is not None:
@@ -87,6 +88,8 @@ class Services:
                         f"The server would listen on {self.settings.host}, where others can reach it, without any key.",
                         fix="Set ODDISH_BOOTSTRAP_KEY to `ok_` and 32 hex digits, or ODDISH_HOST to 127.0.0.1.",
                     )
+        async with self.engine.begin() as connection:
+            await deploy(connection, self.limits)
 
     async def _check_schema(self) -> None:
         try:

@@ -18,7 +18,7 @@ from oddish.cli.group import LazyGroup
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),
-        "admin": ("oddish.cli.admin", "Manage a deployment: API keys."),
+        "admin": ("oddish.cli.admin", "Manage a deployment: API keys, limits of what runs."),
         "backup": ("oddish.cli.backup", "Back up what oddish keeps on this machine."),
         "restore": ("oddish.cli.backup", "Bring a backup back."),
         "up": ("oddish.cli.stack", "Start oddish on this machine."),

@@ -1,4 +1,4 @@
-"""``oddish admin``: what runs a deployment. ``key`` makes, lists and revokes API keys."""
+"""``oddish admin``: what runs a deployment. ``key`` makes, lists and revokes API keys; ``limits`` is elsewhere."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from oddish.cli.group import Command
+from oddish.cli.limits import limits
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import confirmed, print_json, say
 from oddish.cli.session import LOCAL, connect, resolve
@@ -18,6 +19,9 @@ from oddish.client.types import ApiKey, NewKey, NewKeyRequest
 @click.group()
 def admin() -> None:
     """Manage a deployment."""
+
+
+admin.add_command(limits)
 
 
 @admin.group()

@@ -16,6 +16,7 @@ from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
 from oddish.client.keys import Keys
+from oddish.client.limits import Limits
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members
 from oddish.client.types import (
@@ -73,6 +74,11 @@ class Client:
     def keys(self) -> Keys:
         """The API keys of the organisation."""
         return Keys(self._connection)
+
+    @property
+    def limits(self) -> Limits:
+        """How many trials run at once, of what and of whom."""
+        return Limits(self._connection)
 
     @property
     def credentials(self) -> Credentials:

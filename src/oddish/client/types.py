@@ -306,3 +306,29 @@ class ApiKey(TypedDict):
 class ApiKeys(TypedDict):
     keys: list[ApiKey]
     cursor: str | None
+
+
+class Limit(TypedDict):
+    """Of a queue key or a cap: one of the two is named."""
+
+    queue_key: str | None
+    cap: str | None
+    limit: int | None
+    """The one in force; None does not limit."""
+    source: str | None
+    """Where it comes from: ``override``, or the name of a setting."""
+    deploy_limit: int | None
+    override_limit: int | None
+    running: int
+    paused: bool
+
+
+class Weight(TypedDict):
+    user: str
+    weight: float
+
+
+class Limits(TypedDict):
+    keys: list[Limit]
+    caps: list[Limit]
+    weights: list[Weight]

@@ -1,4 +1,4 @@
-"""Limits of the queue over HTTP."""
+"""Limits of the queue and weights of its users over HTTP."""
 
 from typing import Annotated, Self
 
@@ -6,19 +6,34 @@ from pydantic import Field, model_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody
 
+OWN_ORGANISATION = "org"
+
 
 class LimitRequest(RequestBody):
-    """Exactly one of ``queue_key`` and ``cap``, and its new limit; null returns to the deployment's."""
+    """What changes of the one of ``queue_key`` and ``cap`` that is named: its limit, or whether it is paused."""
 
     queue_key: Name | None = None
-    cap: Annotated[str, Field(pattern=r"^(provider|org):.+")] | None = None
-    limit: Annotated[int, Field(ge=0, le=1_000_000)] | None
+    cap: Annotated[str, Field(pattern=r"^(org|(provider|org):.+)$")] | None = Field(
+        None, description="`provider:NAME`, or `org` for the caller's organisation."
+    )
+    limit: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        None, description="Null returns to the deployment's; left out, it stays."
+    )
+    paused: bool | None = Field(None, description="Of a queue key: whether its jobs are claimed no more.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
         if (self.queue_key is None) == (self.cap is None):
             raise ValueError("name either queue_key or cap")
+        if not self.changes_limit and self.paused is None:
+            raise ValueError("say a limit, null for the deployment's, or paused")
+        if self.paused is not None and self.queue_key is None:
+            raise ValueError("only a queue key can be paused; a limit of 0 stops what counts against a cap")
         return self
+
+    @property
+    def changes_limit(self) -> bool:
+        return "limit" in self.model_fields_set
 
 
 class LimitResponse(ResponseBody):
@@ -26,12 +41,24 @@ class LimitResponse(ResponseBody):
     cap: str | None = None
     limit: int | None
     """The one in force; null does not limit."""
+    source: str | None = Field(description="Where it comes from: `override`, or the name of a setting.")
     deploy_limit: int | None
     override_limit: int | None
     running: int
     paused: bool
 
 
+class WeightRequest(RequestBody):
+    user: Name
+    weight: Annotated[float, Field(ge=0.01, le=100)]
+
+
+class WeightResponse(ResponseBody):
+    user: str
+    weight: float
+
+
 class LimitsResponse(ResponseBody):
     keys: list[LimitResponse]
     caps: list[LimitResponse]
+    weights: list[WeightResponse] = Field(description="Of the organisation's users, where it is not 1.")

@@ -87,7 +87,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/admin/orphaned-state"): Call(3),
     ("GET", "/admin/queue-health"): Call(3),
     ("GET", "/admin/worker-jobs"): Call(3),
-    ("GET", "/admin/concurrency"): Call(2),
+    ("GET", "/admin/concurrency"): Call(3),
     ("PUT", "/store/{key:path}"): Call(1, url=_upload),
     ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),
     ("POST", "/tasks/upload/complete"): Call(
@@ -107,4 +107,5 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "another value"}, elsewhere=200),
     ("DELETE", "/secrets/{name}"): Call(1, elsewhere=200),
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
+    ("PUT", "/admin/weights"): Call(2, body=lambda _: {"user": "admin", "weight": 2}, elsewhere=404),
 }

@@ -47,7 +47,12 @@ def test_nothing_that_changes_anything_is_public_or_readable() -> None:
 
 def test_what_others_depend_on_is_for_admins() -> None:
     needed = {route for route, needs in scopes.ACCESS.items() if needs == scopes.Needs(Scope.FULL, "admin")}
-    assert needed == {("PUT", "/admin/concurrency"), ("PUT", "/secrets/{name}"), ("DELETE", "/secrets/{name}")}
+    assert needed == {
+        ("PUT", "/admin/concurrency"),
+        ("PUT", "/admin/weights"),
+        ("PUT", "/secrets/{name}"),
+        ("DELETE", "/secrets/{name}"),
+    }
 
 
 def test_the_description_says_what_a_call_needs(app: FastAPI) -> None:
