@@ -19,7 +19,7 @@ from oddish import __version__
 from oddish.backup import contents, objects
 from oddish.backup.contents import DUMP, FILES, KEY, LIST, Contents
 from oddish.backup.source import Say, address, private_copy, served, storage_url
-from oddish.db.compatibility import REVISION
+from oddish.db.compatibility import EXISTS, REVISION
 from oddish.doctor.store import shown
 from oddish.errors import Conflict, InvalidInput, Unavailable
 from oddish.keyring import Keyring, load_keyring
@@ -154,7 +154,8 @@ def _dump(cluster: Cluster, target: Path) -> Rows:
 
 
 def _rows(connection: psycopg.Connection) -> Rows:
-    revision, remark = connection.execute(REVISION).fetchone() or (None, None)
+    exists = connection.execute(EXISTS).fetchone() == (True,)
+    revision, remark = (connection.execute(REVISION).fetchone() if exists else None) or (None, None)
     if revision is None:
         raise InvalidInput("There is nothing to back up: the database has no schema yet.")
     tables = connection.execute("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'").fetchall()

@@ -1,0 +1,80 @@
+"""A home directory as a stack leaves it: a database with one trial and its files, a secret key."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import oddish.db
+from oddish.keyring import load_keyring
+from oddish.stack.layout import Layout, layout
+from oddish.stack.postgres import EmbeddedPostgres
+from oddish.storage.manifest import upload_tree
+from oddish.storage.store import ArtifactStore
+
+ARCHIVE, PREFIX = "tasks/task/1.tar.gz", "trials/trial/1-00000000"
+ROWS = f"""
+INSERT INTO organisations (id, name) VALUES ('o', 'o');
+INSERT INTO users (id, org_id, name, role) VALUES ('u', 'o', 'u', 'admin');
+INSERT INTO tasks (id, org_id, name, created_by) VALUES ('task', 'o', 'task', 'u');
+INSERT INTO task_versions (id, org_id, task_id, version, content_hash, client_hash, archive_key, archive_bytes,
+  definition, created_by) VALUES ('task@1', 'o', 'task', 1, 'h', 'h', '{ARCHIVE}', 7, '{{}}', 'u');
+INSERT INTO experiments (id, org_id, name, created_by) VALUES ('e', 'o', 'e', 'u');
+INSERT INTO trials (id, org_id, task_id, task_version_id, task_version, experiment_id, trial_index, name, agent,
+  provider, queue_key, environment, unit_hash, created_by, max_attempts)
+  VALUES ('trial', 'o', 'task', 'task@1', 1, 'e', 0, 'trial', 'oracle', 'p', 'k', 'local', '\\x00', 'u', 1);
+INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, artifact_prefix)
+  VALUES ('trial', 1, 'o', 1, gen_random_uuid(), 'w', 'finished', '{PREFIX}');
+"""  # noqa: S608 - constants
+
+
+@contextmanager
+def running(where: Layout) -> Iterator[psycopg.Connection]:
+    with (
+        EmbeddedPostgres(where.postgres, durable=False) as server,
+        psycopg.connect(server.url().replace("+psycopg", "", 1), autocommit=True) as connection,
+    ):
+        yield connection
+
+
+def trials(where: Layout) -> list[tuple]:
+    with running(where) as connection:
+        return connection.execute("SELECT id, status FROM trials ORDER BY id").fetchall()
+
+
+@pytest.fixture(scope="session")
+def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("backup")
+    where = Layout(directory / "home")
+    where.create()
+    with EmbeddedPostgres(where.postgres, durable=False) as server:
+        oddish.db.upgrade(server.url())
+        with psycopg.connect(server.url().replace("+psycopg", "", 1), autocommit=True) as connection:
+            connection.execute(ROWS.encode())
+    load_keyring(None, where.home)
+    tree = directory / "tree"
+    (tree / "agent").mkdir(parents=True)
+    (tree / "agent" / "log #1.txt").write_text("it did")
+    (tree / "result.json").write_text("{}")
+    store = ArtifactStore.open(where.store.as_uri())
+    asyncio.run(store.put(ARCHIVE, b"archive"))
+    asyncio.run(upload_tree(store, tree, PREFIX))
+    return where.home
+
+
+@pytest.fixture
+def where(oddish_home: Path, used_home: Path) -> Layout:
+    """A copy of that home, which is the test's own."""
+    shutil.copytree(used_home, oddish_home, symlinks=True)
+    return layout()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: Layout) -> Layout:
+    """An empty home, which commands of the test use from here on."""
+    monkeypatch.setenv("ODDISH_HOME", str(tmp_path / "elsewhere"))
+    return layout()

@@ -1,0 +1,233 @@
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import oddish.db
+from oddish.backup import contents
+from oddish.backup.restoring import Restored, restore
+from oddish.db.revision import HEAD
+from oddish.errors import Conflict, InvalidInput, NotFound, Unavailable
+from oddish.stack import database
+from oddish.stack.layout import Layout
+from oddish.stack.lock import open_lock, sign, try_lock
+from oddish.stack.postgres import EmbeddedPostgres
+from oddish.storage.manifest import read_manifest
+from oddish.storage.store import ArtifactStore
+from support.migrations import release
+
+from .conftest import ARCHIVE, PREFIX, running, trials
+from .test_backup import backup
+
+KILLED_AT_A_STEP = """
+import os, pathlib, sys
+from oddish.backup.restoring import restore
+from oddish.stack.cluster import Cluster
+from oddish.stack.layout import layout
+from oddish.stack.postmaster import Postmaster
+
+left = int(sys.argv[2])
+
+def step(owner, name):
+    real = getattr(owner, name)
+    def deadly(*arguments, **options):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+        return real(*arguments, **options)
+    setattr(owner, name, deadly)
+
+for owner, name in ((Cluster, "_run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
+    step(owner, name)
+restore(pathlib.Path(sys.argv[1]), layout(), replace=True, say=lambda line: None)
+os._exit(0)
+"""
+STEPS = 10
+"""Its contents, initdb, its statement and pg_restore; the start and stop of one server; four renames."""
+
+
+def bring_back(place: Path, where: Layout, *, replace: bool = False) -> Restored:
+    return restore(place, where, replace=replace, say=lambda line: None)
+
+
+def altered(backup: Path, **members: Any) -> Path:
+    description = backup / "backup.json"
+    description.write_text(json.dumps(json.loads(description.read_text()) | members))
+    return backup
+
+
+def names(where: Layout) -> list[tuple]:
+    with running(where) as connection:
+        return connection.execute("SELECT name FROM tasks").fetchall()
+
+
+def test_everything_comes_back_in_an_empty_home(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_store=True, with_key=True)
+    done = bring_back(tmp_path / "backups", elsewhere)
+    assert (done.backup, done.kept, done.damaged) == (made, (), ())
+    assert done.key_restored
+    assert done.secrets_readable
+    assert trials(elsewhere) == trials(where)
+    store = ArtifactStore.open(elsewhere.store.as_uri())
+    assert asyncio.run(store.get(ARCHIVE, max_bytes=100)) == b"archive"
+    manifest = asyncio.run(read_manifest(store, PREFIX))
+    assert [entry.path for entry in manifest.files] == ["agent/log #1.txt", "result.json"]
+    assert (elsewhere.home / "secret.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_restored_database_is_served_as_if_it_had_always_been_there(
+    where: Layout, elsewhere: Layout, tmp_path: Path
+) -> None:
+    backup(tmp_path / "backups", where)
+    bring_back(tmp_path / "backups", elsewhere)
+    with EmbeddedPostgres(elsewhere.postgres, durable=False) as server:
+        assert database.schema(server.url()).fit() == "same"
+        assert server.notes == []
+        with psycopg.connect(server.url().replace("+psycopg", "", 1)) as connection:
+            assert connection.execute("SELECT reltuples FROM pg_class WHERE relname = 'trials'").fetchall() == [(1.0,)]
+
+
+def test_a_database_in_use_is_replaced_only_on_request_and_kept(where: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    with running(where) as connection:
+        connection.execute("UPDATE tasks SET name = 'newer'")
+    with pytest.raises(Conflict, match=r"is in use: it has tasks.*--replace"):
+        bring_back(made, where)
+    assert names(where) == [("newer",)]
+    done = bring_back(made, where, replace=True)
+    assert names(where) == [("task",)]
+    [kept] = done.kept
+    (where.postgres / kept.name.partition(".")[0]).rename(tmp_path / "restored")
+    kept.rename(where.postgres / kept.name.partition(".")[0])
+    assert names(where) == [("newer",)]
+
+
+def test_a_backup_of_a_newer_release_is_refused_by_name(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    altered(made, revision="9999", schema_remark=None, version="7.0.0")
+    with pytest.raises(InvalidInput, match=r"oddish 7\.0\.0, whose database is at revision 9999.*knows up to " + HEAD):
+        bring_back(made, elsewhere)
+    assert not elsewhere.postgres.exists()
+
+
+def test_a_backup_of_an_older_release_is_brought_up_to_date(
+    elsewhere: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = Layout(tmp_path / "older")
+    older.create()
+    migrations = release(tmp_path, "SELECT 1", contracts=False)
+    for path in (migrations / "versions").glob("*.py"):
+        if path.name > "0002":
+            path.unlink()
+    with EmbeddedPostgres(older.postgres, durable=False) as server:
+        oddish.db.upgrade(server.url(), migrations=migrations)
+        assert database.schema(server.url()).fit() == "behind"
+    monkeypatch.setenv("ODDISH_HOME", str(older.home))
+    made, described = backup(tmp_path / "backups", older)
+    assert described.revision < HEAD
+    bring_back(made, elsewhere)
+    with EmbeddedPostgres(elsewhere.postgres, durable=False) as server:
+        assert database.schema(server.url()).revision == HEAD
+
+
+def test_a_backup_of_a_newer_postgresql_is_refused_with_the_fix(
+    where: Layout, elsewhere: Layout, tmp_path: Path
+) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    with pytest.raises(InvalidInput, match=r"is of PostgreSQL 99;.*ODDISH_POSTGRES_BIN"):
+        bring_back(altered(made, postgres=99), elsewhere)
+
+
+def test_a_backup_that_was_cut_off_is_refused(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    dump = made / "database.dump"
+    dump.write_bytes(dump.read_bytes()[:-100])
+    with pytest.raises(InvalidInput, match=r"database\.dump is not what was backed up"):
+        bring_back(made, elsewhere)
+
+
+def test_a_dump_that_postgresql_cannot_read_changes_nothing(where: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    (made / "database.dump").write_bytes(b"PGDMP and nothing else")
+    with pytest.raises(Unavailable, match="pg_restore failed"):
+        bring_back(altered(made, dump_sha256=contents.sha256(made / "database.dump")), where, replace=True)
+    assert names(where) == [("task",)]
+
+
+def test_a_damaged_file_is_left_out_and_named(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_store=True)
+    (made / "store" / ARCHIVE).write_bytes(b"ARCHIVE")
+    assert bring_back(made, elsewhere).damaged == (ARCHIVE,)
+    assert not (elsewhere.store / ARCHIVE).exists()
+    assert (elsewhere.store / PREFIX / "result.json").exists()
+
+
+def test_a_list_of_files_cannot_reach_out_of_the_backup(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_store=True)
+    (made / "store.jsonl").write_text(json.dumps({"key": "../backup.json", "size": 1, "sha256": "0"}) + "\n")
+    with pytest.raises(InvalidInput, match=r'has a "\." or "\.\." segment'):
+        bring_back(altered(made, list_sha256=contents.sha256(made / "store.jsonl")), elsewhere)
+
+
+def test_without_the_secret_key_it_says_that_secrets_cannot_be_read(
+    where: Layout, elsewhere: Layout, tmp_path: Path
+) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    assert not bring_back(made, elsewhere).secrets_readable
+
+
+def test_another_secret_key_is_kept_beside_the_restored_one(where: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_key=True)
+    other = b"x" * 44
+    (where.home / "secret.key").write_bytes(other)
+    done = bring_back(made, where, replace=True)
+    assert [path.read_bytes() for path in done.kept if path.name.startswith("secret.key")] == [other]
+    assert (where.home / "secret.key").read_bytes() == (made / "secret.key").read_bytes()
+
+
+def test_a_stack_that_runs_is_not_pulled_from_under(where: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    lock = open_lock(where.lock)
+    try:
+        assert try_lock(lock)
+        sign(lock)
+        with pytest.raises(Unavailable, match=r"in use by process \d+.*oddish down"):
+            bring_back(made, where, replace=True)
+    finally:
+        os.close(lock)
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"format": 2}', '{"format": 1}'])
+def test_what_is_no_backup_is_refused(elsewhere: Layout, tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "backup.json").write_text(content)
+    with pytest.raises((InvalidInput, NotFound), match=r"no backup|There is no backup|format that this oddish"):
+        bring_back(tmp_path, elsewhere)
+
+
+@pytest.mark.parametrize("step", range(STEPS))
+def test_a_kill_at_any_step_leaves_the_old_database_or_the_new_one(where: Layout, tmp_path: Path, step: int) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    with running(where) as connection:
+        connection.execute("UPDATE tasks SET name = 'newer'")
+    assert die_at(made, step) == -signal.SIGKILL
+    assert names(where) == [("task" if step >= STEPS - 2 else "newer",)]
+    assert {path.name for path in where.postgres.iterdir() if path.name.startswith(".")} == set()
+
+
+def test_these_are_all_steps(where: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    assert die_at(made, STEPS) == 0
+
+
+def die_at(backup: Path, step: int) -> int:
+    program = [sys.executable, "-c", KILLED_AT_A_STEP, str(backup), str(step)]
+    return subprocess.run(program, check=False).returncode
