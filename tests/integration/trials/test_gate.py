@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -15,6 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oddish import ids
 from oddish.keyring import load_keyring
 from oddish.queue.cancel import cancel
+from oddish.queue.claim import claim
+from oddish.queue.lease import Worker, register
+from oddish.queue.reap import lose
 from oddish.queue.schedule import release_groups
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
@@ -24,7 +27,8 @@ from support.deployments import EXPERIMENT, ORG, Deployment
 pytestmark = pytest.mark.anyio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
-END = "UPDATE jobs SET state = :state, finished_at = now() WHERE subject_id = :trial"
+POOL = "local@harbor/test"
+END = "UPDATE jobs SET state = :state, run_at = NULL, finished_at = now() WHERE subject_id = :trial"
 
 # The decision ---------------------------------------------------------------------------------------------------------
 
@@ -56,14 +60,14 @@ class Row:
 
 ROWS = st.builds(
     Row,
-    agent=st.sampled_from(["oracle", "nop", "oracle", "nop", "other"]),
+    agent=st.sampled_from(["oracle", "nop", "oracle", "nop", "nop", "oracle", "other"]),
     status=st.sampled_from(["success"] * 6 + ["failed", "queued", "running", "retrying"]),
     reward=st.sampled_from([0.0, 1.0, 1.0, 0.25, -1.0, None]),
     stage=st.sampled_from([None, "cancelled", "completed"]),
-    deleted=st.sampled_from([False] * 5 + [True]),
-    probe=st.sampled_from([False] * 5 + [True]),
-    verified=st.sampled_from([True] * 5 + [False]),
-    here=st.sampled_from([True] * 5 + [False]),
+    deleted=st.sampled_from([False] * 9 + [True]),
+    probe=st.sampled_from([False] * 9 + [True]),
+    verified=st.sampled_from([True] * 9 + [False]),
+    here=st.sampled_from([True] * 9 + [False]),
 )
 SOUND = st.sampled_from([Row("oracle", "success", 1.0), Row("oracle", "success", 0.5), Row("nop", "success", 0.0)])
 
@@ -97,7 +101,8 @@ VALUES ('t' || :index, 'org', 'task', 'v', 1, :experiment, :index, '', :agent, '
 """)
 
 
-@given(rows=st.lists(ROWS | SOUND | SOUND, max_size=6))
+@settings(max_examples=300)
+@given(rows=st.lists(ROWS | SOUND | SOUND, max_size=4))
 def test_a_gate_opens_only_when_every_baseline_came_to_what_it_should(database: Connection, rows: list[Row]) -> None:
     database.rollback()
     for index, row in enumerate(rows):
@@ -203,6 +208,22 @@ async def test_an_end_that_is_not_committed_counts_as_none(gated: Gated) -> None
         await gated.end(connection, gated.oracle, 0)
         await connection.rollback()
     assert await gated.state() == "held"
+    async with gated.engine.begin() as connection:
+        await gated.end(connection, gated.oracle, 1)
+    assert await gated.state() == "ready"
+
+
+async def test_a_baseline_whose_worker_was_lost_keeps_the_gate_closed(gated: Gated) -> None:
+    async with gated.engine.begin() as connection:
+        worker = Worker("w", "host", 1, "0", [POOL], cpus=2, memory_mb=4096, concurrency=4)
+        await register(connection, worker, [], lease_seconds=600)
+    async with gated.engine.begin() as connection:
+        await gated.end(connection, gated.nop, 0)
+    async with gated.engine.begin() as connection:
+        [held] = await claim(connection, worker_id="w", pools=[POOL], slots=1, memory_mb=4096)
+    async with gated.engine.begin() as connection:
+        await lose(connection, held)
+    assert ((await gated.deployment.trial(gated.oracle))["status"], await gated.state()) == ("retrying", "held")
     async with gated.engine.begin() as connection:
         await gated.end(connection, gated.oracle, 1)
     assert await gated.state() == "ready"
