@@ -1,12 +1,13 @@
 """Small disks in memory that can be filled to the last byte and freed again."""
 
-import errno
 import os
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 BALLAST = ".ballast"
+PIECES = (8 * 1024 * 1024, 256 * 1024, 4096)
+"""Sizes in which the space is taken, until even the smallest does not fit."""
 
 
 class Disk:
@@ -26,22 +27,17 @@ class Disk:
 
     def fill(self) -> int:
         """Take all the space that is free; how many bytes."""
-        free = os.statvfs(self.point)
-        size = free.f_bavail * free.f_frsize
+        taken = 0
         descriptor = os.open(self.point / BALLAST, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            while size > 0:
-                try:
-                    os.posix_fallocate(descriptor, 0, size)
-                except OSError as error:
-                    if error.errno != errno.ENOSPC:
-                        raise
-                    size -= free.f_frsize * 16
-                else:
-                    return size
+            for piece in PIECES:
+                with suppress(OSError):
+                    while True:
+                        os.posix_fallocate(descriptor, taken, piece)
+                        taken += piece
         finally:
             os.close(descriptor)
-        return 0
+        return taken
 
     def free(self) -> None:
         with suppress(FileNotFoundError):

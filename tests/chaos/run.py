@@ -147,8 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quiet", action="store_true", help="print the summaries only")
     parser.add_argument("--keep", type=Path, help="directory for logs and data, which stay there")
     options = parser.parse_args(arguments)
+    seeds = options.seed or [random.randrange(1_000_000)]
+    if options.keep and (taken := [seed for seed in seeds if (options.keep / f"seed-{seed}").exists()]):
+        parser.error(f"{options.keep} has a run of seed {taken[0]} already")
     passed = True
-    for seed in options.seed or [random.randrange(1_000_000)]:
+    for seed in seeds:
         with tempfile.TemporaryDirectory(prefix="oddish-chaos-", ignore_cleanup_errors=True) as temporary:
             directory = Path(options.keep or temporary).absolute() / f"seed-{seed}"
             result = run(seed, options.minutes * 60, directory, (lambda line: None) if options.quiet else _print)

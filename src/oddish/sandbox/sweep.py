@@ -17,18 +17,26 @@ _UNLOCKED = "lock.new"
 
 
 def claim(directory: Path, name: str) -> int:
-    """Make and lock the directory of a new sandbox; whoever has the descriptor open holds the lock."""
+    """Make and lock the directory of a new sandbox; whoever has the descriptor open holds the lock.
+
+    When that is not possible, on a full disk for example, nothing of it is left.
+    """
     directory.mkdir(mode=0o700, parents=True)
-    descriptor = os.open(directory / _UNLOCKED, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.write(descriptor, name.encode())
-    (directory / _UNLOCKED).rename(directory / LOCK)
+    with contextlib.ExitStack() as undoing:
+        undoing.callback(delete, str(directory))
+        descriptor = os.open(directory / _UNLOCKED, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        undoing.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, name.encode())
+        (directory / _UNLOCKED).rename(directory / LOCK)
+        undoing.pop_all()
     return descriptor
 
 
 def sweep(scratch: Path) -> tuple[str, ...]:
     """Delete directories and control groups of sandboxes below ``scratch`` that nobody keeps; their names."""
     removed = []
+    _remove_unfinished(scratch)
     for lock in scratch.glob(f"*/{LOCK}"):
         with contextlib.suppress(OSError), lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,6 +48,14 @@ def sweep(scratch: Path) -> tuple[str, ...]:
                 removed.append(name)
     _remove_old_groups()
     return tuple(removed)
+
+
+def _remove_unfinished(scratch: Path) -> None:
+    """Directories whose maker was killed before they were claimed. In younger ones that may yet happen."""
+    for lock in scratch.glob(f"*/{_UNLOCKED}"):
+        with contextlib.suppress(OSError):
+            if time.time() - lock.stat().st_mtime > _OLD_SECONDS:
+                delete(str(lock.parent))
 
 
 def _is_still(lock: Path, descriptor: int) -> bool:

@@ -1,7 +1,9 @@
 """Sweeping beside sandboxes that start and end: every step of the one is interrupted by the other."""
 
 import os
+import resource
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,3 +75,23 @@ def test_what_nobody_keeps_is_removed(tmp_path: Path) -> None:
     assert sweep(tmp_path) == ("left",)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     os.close(kept)
+
+
+def test_a_sandbox_that_a_full_disk_refuses_leaves_nothing(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with pytest.raises(OSError, match="large"):
+            claim(tmp_path / "refused", "refused")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_claim_that_was_cut_off_long_ago_is_removed(tmp_path: Path) -> None:
+    for name, age in (("old", 7200), ("young", 10)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lock.new").touch()
+        os.utime(tmp_path / name / "lock.new", (time.time() - age, time.time() - age))
+    assert sweep(tmp_path) == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["young"]
