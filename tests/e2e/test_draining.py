@@ -34,8 +34,8 @@ async def test_a_draining_worker_lets_its_trial_end_and_takes_no_other(
     worker = RunningWorker(patient(deployment, 60).settings)
     async with worker as service:
         await deployment.until(lambda row: row["harbor_stage"] == "agent_running", first)
-        second = await deployment.submit(task_id, index=1)
         service.drain()
+        second = await deployment.submit(task_id, index=1)
         assert (await service.readiness.report()).status == "draining"
         await worker.ended()
     assert (await deployment.trial(first))["status"] == "success"

@@ -21,6 +21,7 @@ from typing import Any, Self, cast
 from oddish.engine.connection import decode, encode
 from oddish.engine.process import kill_group
 from oddish.engine.protocol import LINE_LIMIT, VERSION, Cancel, Done, FromChild, Hello, Kill, Run, Spawn
+from oddish.engine.relay import relay
 from oddish.variables import inherited
 
 HELLO_TIMEOUT_SEC = 30.0
@@ -38,7 +39,7 @@ class EngineError(Exception):
 
 
 class EngineUnavailable(EngineError):
-    """The fork server could not be started or does not run; what it printed is in the worker's own output."""
+    """The fork server could not be started or does not run; what it printed is in the worker's own log."""
 
 
 class AttemptCrashed(EngineError):
@@ -192,9 +193,12 @@ class ForkServer:
                 env=self._environ,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=2,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        relay(self._process.stdout)
         ours.setblocking(False)
         self._control = ours.dup()
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LINE_LIMIT)

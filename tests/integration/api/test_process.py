@@ -15,6 +15,9 @@ import httpx2
 import psycopg
 import pytest
 
+import oddish.db
+from support.migrations import NEXT, release
+
 from .serving import KEY, Postgres
 
 
@@ -134,6 +137,26 @@ def test_an_unknown_schema_is_refused_by_name(database_url: str, oddish_home: Pa
     assert "without a schema" in refusal(environment(database_url, oddish_home))
 
 
+def test_a_server_starts_beside_a_newer_schema_that_only_grew(
+    database_url: str, oddish_home: Path, tmp_path: Path
+) -> None:
+    migrations = release(tmp_path, "ALTER TABLE workers ADD COLUMN colour text", contracts=False)
+    oddish.db.upgrade(database_url, migrations=migrations)
+    port = free_port()
+    with (
+        running(environment(database_url, oddish_home, ODDISH_PORT=str(port))),
+        httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
+        assert ready_status(client, 200) == "ready"
+
+
+def test_a_newer_schema_that_shrank_is_refused_by_name(database_url: str, oddish_home: Path, tmp_path: Path) -> None:
+    migrations = release(tmp_path, "ALTER TABLE workers DROP COLUMN version", contracts=True)
+    oddish.db.upgrade(database_url, migrations=migrations)
+    message = refusal(environment(database_url, oddish_home))
+    assert f"revision '{NEXT}', of a newer release" in message
+
+
 def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Path) -> None:
     message = refusal(environment(database_url, oddish_home, ODDISH_HOST="0.0.0.0", ODDISH_PORT="0"))  # noqa: S104
     assert "without any key" in message
@@ -147,7 +170,7 @@ def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Pat
         ("ODDISH_DATABASE_URL", "", "ODDISH_DATABASE_URL is empty"),
         ("ODDISH_DATABASE_URL", "postgresql+psycopg://nobody@/none?host=/nowhere", "database does not answer"),
         ("ODDISH_STORAGE_URL", "ftp://x", "ftp://x"),
-        ("ODDISH_PORT", "eighty", "port"),
+        ("ODDISH_PORT", "eighty", "ODDISH_PORT cannot be read"),
     ],
 )
 def test_settings_that_cannot_be_served(
