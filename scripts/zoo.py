@@ -1,34 +1,18 @@
 """Prints what comes of every task of the zoo in each environment, side by side: ``scripts/zoo [ENVIRONMENT]...``."""
 
 import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
 
-from support.command_line import Cli
 from support.zoo import CASES
 from support.zoo.case import Case, Failed, Solved
-from support.zoo.outing import Outing, differs, expected, go, left_out
-
-ENVIRONMENTS = ("local", "docker")
+from support.zoo.outing import ENVIRONMENTS, Outing, differs, expected, left_out, outing
 
 
-def outing(environment: str) -> Outing:
-    with tempfile.TemporaryDirectory(prefix="zoo-", ignore_cleanup_errors=True) as directory:
-        oddish = Cli(Path(directory) / "home")
-        oddish("up")
-        try:
-            cases = [case for case in CASES if not left_out(case, environment)]
-            return go(cases, environment, oddish, Path(directory) / "tasks")
-        finally:
-            oddish("down")
-
-
-def came_to(case: Case, environment: str, outing: Outing) -> str:
+def result(case: Case, environment: str, came_to: Outing) -> str:
     """One word, and what was said of it where it differs from what the case says."""
     if left_out(case, environment):
         return "left out"
-    if difference := differs(case, environment, outing):
+    if difference := differs(case, environment, came_to):
         return f"NOT AS SAID: {' '.join(difference.split())[:200]}"
     match expected(case, environment):
         case Solved():
@@ -47,15 +31,12 @@ def reasons(case: Case, environments: tuple[str, ...]) -> str:
 
 def main(environments: tuple[str, ...]) -> int:
     if unknown := set(environments) - set(ENVIRONMENTS):
-        print(
-            f"no such environment: {', '.join(sorted(unknown))}. There are {', '.join(ENVIRONMENTS)}.", file=sys.stderr
-        )
-        return 2
+        sys.exit(f"no such environment: {', '.join(sorted(unknown))}. There are {', '.join(ENVIRONMENTS)}.")
     outings = {environment: outing(environment) for environment in environments}
     print(" | ".join(("task", "shows", *environments, "reason")))
     counts = {environment: Counter[str]() for environment in environments}
     for case in CASES:
-        row = {environment: came_to(case, environment, outings[environment]) for environment in environments}
+        row = {environment: result(case, environment, outings[environment]) for environment in environments}
         for environment, word in row.items():
             counts[environment][word.partition(":")[0]] += 1
         print(" | ".join((case.name, case.shows, *row.values(), reasons(case, environments))))

@@ -1,36 +1,36 @@
 """Every task of the zoo in the local sandbox: solved by its own solution, or refused or failed by name."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.command_line import Cli
+from oddish.sandbox import host
 from support.zoo import CASES
 from support.zoo.case import Case, Solved, write
-from support.zoo.outing import Outing, differs, go, left_out
+from support.zoo.outing import Outing, differs, left_out, outing
+
+MODES = ("local", "user") if host.privileged() else ("user",)
+
+
+@pytest.fixture(scope="module", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def outing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outing]:
-    oddish = Cli(tmp_path_factory.mktemp("home"))
-    try:
-        oddish("up")
-        cases = [case for case in CASES if not left_out(case, "local")]
-        yield go(cases, "local", oddish, tmp_path_factory.mktemp("zoo"))
-    finally:
-        oddish("down")
+def came_to(mode: str) -> Outing:
+    return outing(mode)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_it_comes_to_what_it_says(outing: Outing, case: Case) -> None:
-    if reason := left_out(case, "local"):
+def test_it_comes_to_what_it_says(came_to: Outing, mode: str, case: Case) -> None:
+    if reason := left_out(case, mode):
         pytest.skip(reason)
-    assert differs(case, "local", outing) is None
+    assert differs(case, mode, came_to) is None
 
 
-def test_each_trial_says_where_its_environment_differs(outing: Outing) -> None:
-    for name, trial in outing.trials.items():
+def test_each_trial_says_where_its_environment_differs(came_to: Outing) -> None:
+    for name, trial in came_to.trials.items():
         if trial["status"] == "success":
             notes = trial["result"]["_environment"]["notes"]
             assert any("is replaced by this machine's own system" in note for note in notes), name

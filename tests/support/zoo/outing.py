@@ -1,17 +1,28 @@
-"""An outing to the zoo: every task of it submitted to one environment, and what came of each."""
+"""An outing to the zoo: every task of it submitted to one environment, and what came of each.
 
+Environments are ``local``, ``docker``, and ``user``: the local sandbox of an ordinary user. As a program, goes to
+``local`` and prints what came of each as JSON.
+"""
+
+import json
 import os
+import sys
+import tempfile
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from oddish.sandbox import host
+from support import ordinary_user
 from support.command_line import Cli
 from support.engine_state import docker
+from support.reporting import report_of
+from support.zoo import CASES
 from support.zoo.case import Case, Failed, Outcome, Refused, write
 
+ENVIRONMENTS = ("local", "user", "docker")
 EXPERIMENT = "zoo"
 REGISTRY = "ODDISH_TEST_REGISTRY"
 """Set: packages are installed from the registries that this machine is set up for."""
@@ -30,15 +41,15 @@ class Outing:
 
 
 def expected(case: Case, environment: str) -> Outcome:
-    return case.local if environment == "local" else case.docker
+    return case.docker if environment == "docker" else case.local
 
 
 def left_out(case: Case, environment: str) -> str | None:
     """Why ``case`` cannot be shown on this machine; None when it can."""
     if "registry" in case.needs and REGISTRY not in os.environ:
         return f"packages are installed only where {REGISTRY} is set"
-    if environment == "local":
-        if "root" in case.needs and not host.privileged():
+    if environment != "docker":
+        if "root" in case.needs and (environment == "user" or not host.privileged()):
             return "as an ordinary user the system is read-only"
         return None
     if case.needs & {"egress", "web"} and INTERNET not in os.environ:
@@ -48,7 +59,21 @@ def left_out(case: Case, environment: str) -> str | None:
     return None
 
 
-def go(cases: Collection[Case], environment: str, oddish: Cli, directory: Path) -> Outing:
+def outing(environment: str) -> Outing:
+    """Go there with all that can be shown on this machine, in a stack of its own."""
+    if environment == "user":
+        return Outing(**report_of(ordinary_user.command("zoo.outing"), seconds=900))
+    with tempfile.TemporaryDirectory(prefix="zoo-", ignore_cleanup_errors=True) as directory:
+        oddish = Cli(Path(directory) / "home")
+        oddish("up")
+        try:
+            cases = [case for case in CASES if not left_out(case, environment)]
+            return _go(cases, environment, oddish, Path(directory) / "tasks")
+        finally:
+            oddish("down")
+
+
+def _go(cases: Collection[Case], environment: str, oddish: Cli, directory: Path) -> Outing:
     """Submit ``cases``, each as its oracle, and wait for their ends. Those to be refused are submitted one by one."""
     options = ("-a", "oracle", "-e", environment, "-E", EXPERIMENT, "--max-trial-attempts", "1")
     refused = [case.name for case in cases if isinstance(expected(case, environment), Refused)]
@@ -82,3 +107,7 @@ def differs(case: Case, environment: str, outing: Outing) -> str | None:
 
 def _engine_version() -> int:
     return int(docker("version", "--format", "{{.Server.Version}}").partition(".")[0])
+
+
+if __name__ == "__main__":
+    json.dump(asdict(outing("local")), sys.stdout)
