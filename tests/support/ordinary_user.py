@@ -17,7 +17,9 @@ mount --bind "$2" /mnt/packages
 mount --bind "$3" /mnt/source
 mount --bind "$4" /mnt/tests
 mkdir -m 700 /mnt/scratch /mnt/home
-chown %(uid)d:%(uid)d /mnt/scratch /mnt/home
+mkdir -p /mnt/home/.local/lib/%(python)s/site-packages
+printf '%%s\n' /mnt/source /mnt/tests /mnt/packages >/mnt/home/.local/lib/%(python)s/site-packages/oddish.pth
+chown -R %(uid)d:%(uid)d /mnt/scratch /mnt/home
 shift 4
 exec setpriv --reuid %(uid)d --regid %(uid)d --clear-groups -- env -i "$@"
 """
@@ -37,10 +39,9 @@ def command(module: str, *arguments: str) -> list[str]:
         "HOME": "/mnt/home",
         "TMPDIR": "/mnt/scratch",
         "LD_LIBRARY_PATH": "/mnt/python/lib",
-        "PYTHONPATH": "/mnt/source:/mnt/tests:/mnt/packages",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    interpreter = f"/mnt/python/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return [
         "unshare",
         "--mount",
@@ -48,14 +49,14 @@ def command(module: str, *arguments: str) -> list[str]:
         "private",
         "sh",
         "-c",
-        _SETUP % {"uid": _UID},
+        _SETUP % {"uid": _UID, "python": version},
         "sh",
         str(python),
         sysconfig.get_path("purelib"),
         str(Path(oddish.__file__).parents[1]),
         str(Path(__file__).parents[1]),
         *(f"{name}={value}" for name, value in environment.items()),
-        interpreter,
+        f"/mnt/python/bin/{version}",
         "-m",
         f"support.{module}",
         *arguments,
