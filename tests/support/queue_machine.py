@@ -15,6 +15,7 @@ from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim, fence, finish, retry
 from oddish.queue.keys import Limits
 from oddish.queue.lease import renew, retire
+from oddish.queue.policy import MAX_LOSSES
 from oddish.queue.pruning import UNUSED_SECONDS, prune
 from oddish.queue.reap import reap, release
 from oddish.queue.schedule import release_groups
@@ -422,7 +423,7 @@ class QueueMachine(RuleBasedStateMachine):
         STATISTICS["jobs reaped"] += taken
         if taken:
             for subject, cancel_requested, losses in dying:
-                if cancel_requested or losses + 1 >= 3:
+                if cancel_requested or losses + 1 >= MAX_LOSSES:
                     self.recorded[subject] += 1
         return taken
 

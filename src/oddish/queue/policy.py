@@ -8,8 +8,12 @@ type RetryClass = Literal["backoff", "rate_limit"]
 _BASE_SECONDS: dict[RetryClass, float] = {"backoff": 30.0, "rate_limit": 300.0}
 MAX_DELAY_SECONDS = 1800.0
 JITTER = 0.25
-MAX_LOSSES = 3
-"""Executions that may be lost with their workers before the job itself is the suspect."""
+MAX_LOSSES = 5
+"""With so many executions lost with their workers, the job itself is the suspect.
+
+Where one of three workers is killed every 20 s, three losses happen to about two of a thousand jobs of 5 s that have
+nothing to do with it; five do not happen.
+"""
 
 
 def retry_delay(

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from oddish.queue.finish import StaleClaim
+from oddish.queue.policy import MAX_LOSSES
 from oddish.queue.reap import reap, release
 from support.queues import Queue
 
@@ -174,7 +175,7 @@ async def test_a_dead_workers_jobs_run_again_when_somebody_lives(queue: Queue) -
 async def test_a_job_that_kills_its_workers_fails_in_the_end(queue: Queue) -> None:
     await queue.add("poison")
     await queue.worker("alive")
-    for life in range(3):
+    for life in range(MAX_LOSSES):
         await queue.worker(f"w{life}")
         await queue.execute("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'")
         await queue.promote()
@@ -183,7 +184,7 @@ async def test_a_job_that_kills_its_workers_fails_in_the_end(queue: Queue) -> No
         async with queue.engine.begin() as connection:
             await reap(connection)
     assert await queue.rows("SELECT state, error FROM jobs") == [
-        ("failed", "3 of its executions were lost with their workers")
+        ("failed", f"{MAX_LOSSES} of its executions were lost with their workers")
     ]
 
 
