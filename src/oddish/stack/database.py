@@ -11,6 +11,14 @@ from oddish.errors import Unavailable
 
 _BUSY = "SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))"
 
+# Of tables that are known to have rows, when they were looked at is remembered over every stop but a crash.
+_FORGOTTEN = """
+SELECT EXISTS (
+  SELECT FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
+  WHERE c.reltuples > 0 AND coalesce(s.last_analyze, s.last_autoanalyze, s.last_vacuum, s.last_autovacuum) IS NULL
+)
+"""
+
 
 def create_missing(maintenance_url: str, name: str) -> None:
     """Make the database ``name`` if the server, reached through another one, has none. Raises ``Unavailable``."""
@@ -32,6 +40,22 @@ def analyze(url: str) -> None:
     """Count what is in the tables, for plans and for the cleaning up of dead rows. Raises ``Unavailable``."""
     with _reported(), _connect(url) as connection:
         connection.execute("ANALYZE")
+
+
+def recount(url: str) -> bool:
+    """Count again when PostgreSQL has forgotten its counts in a crash: dead rows from before would stay for ever.
+
+    False when it has not, or does not answer now.
+    """
+    try:
+        with _connect(url) as connection:
+            if connection.execute(_FORGOTTEN).fetchone() != (True,):
+                return False
+            connection.execute("SET statement_timeout = '20s'")
+            connection.execute("ANALYZE")
+    except psycopg.Error:
+        return False
+    return True
 
 
 def has_unfinished_jobs(url: str) -> bool:

@@ -142,6 +142,8 @@ class Supervisor:
             self._watch_disk()
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + self._idleness.interval
+                if database.recount(context.database_url):
+                    self._report("counted the rows of the database again, after a crash")
                 if self._idleness.over(self._last_request(), busy):
                     return self._report("stopping: idle")
             for log in self._layout.logs():

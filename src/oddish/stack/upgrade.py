@@ -5,6 +5,7 @@ done by ``settle``, at the next start if need be. The old one is kept.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from oddish.stack.cluster import DATABASE, Cluster
 from oddish.stack.postmaster import Postmaster
 
 MIB = 1024**2
+_BACKUP = re.compile(r"\d+\.backup\d+")
 _READY, _STAGED = ".ready-", ".upgrade-"
 _START_SECONDS, _STOP_SECONDS = 300.0, 60.0
 _NEW_CLUSTER_BYTES = 128 * MIB
@@ -77,7 +79,7 @@ def set_aside(data: Path) -> Path:
 
 def kept(directory: Path) -> list[Path]:
     """The data directories that were set aside."""
-    return sorted(directory.glob("[0-9]*.backup[0-9]*"))
+    return sorted(path for path in directory.glob("*.backup*") if _BACKUP.fullmatch(path.name))
 
 
 def require_room(directory: Path, database_bytes: int, what: str) -> None:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from oddish.errors import Unavailable
-from oddish.stack import account, binaries, cluster, process
+from oddish.stack import account, binaries, cluster, database, process
 from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE
 from oddish.stack.postgres import EmbeddedPostgres
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("oddish_home")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes accounts")
 
 
-def connect(server: EmbeddedPostgres, database: str = DATABASE) -> psycopg.Connection:
-    return psycopg.connect(server.url(database).replace("+psycopg", ""), autocommit=True)
+def connect(server: EmbeddedPostgres, name: str = DATABASE) -> psycopg.Connection:
+    return psycopg.connect(server.url(name).replace("+psycopg", ""), autocommit=True)
 
 
 def fetch(server: EmbeddedPostgres, statement: str) -> object:
@@ -101,6 +101,30 @@ def test_a_killed_postmaster_still_a_zombie_is_replaced(server: EmbeddedPostgres
     server.start()
     assert server.pid != first
     assert fetch(server, "SELECT x FROM t") == 1
+
+
+def test_dead_rows_that_a_crash_made_postgresql_forget_are_counted_again(server: EmbeddedPostgres) -> None:
+    execute(server, "CREATE TABLE t AS SELECT n, 0 AS x FROM generate_series(1, 1000) n")
+    execute(server, "ANALYZE t")
+    assert not database.recount(server.url())
+    execute(server, "UPDATE t SET x = 1")
+    execute(server, "CHECKPOINT")
+    kill(server)
+    server.start()
+    assert fetch(server, "SELECT n_dead_tup FROM pg_stat_user_tables") == 0
+    assert database.recount(server.url())
+    assert fetch(server, "SELECT n_dead_tup FROM pg_stat_user_tables") == 1000
+    assert not database.recount(server.url())
+
+
+def test_a_stop_and_a_start_forget_no_dead_rows(server: EmbeddedPostgres) -> None:
+    execute(server, "CREATE TABLE t AS SELECT n, 0 AS x FROM generate_series(1, 1000) n")
+    execute(server, "ANALYZE t")
+    execute(server, "UPDATE t SET x = 1")
+    server.stop()
+    server.start()
+    assert not database.recount(server.url())
+    assert fetch(server, "SELECT n_dead_tup FROM pg_stat_user_tables") == 1000
 
 
 def test_a_backend_busy_in_an_orphaned_cluster_is_ended(server: EmbeddedPostgres) -> None:
