@@ -9,7 +9,6 @@ import secrets
 import socket
 import time
 from collections.abc import Sequence, Set
-from dataclasses import asdict
 
 import psycopg
 import structlog
@@ -21,25 +20,20 @@ from oddish.db.schema import check_schema
 from oddish.engine.client import EngineUnavailable, ForkServer
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
-from oddish.identity.idempotency import delete_expired_records
 from oddish.keyring import load_keyring
 from oddish.metrics import watch_pool
-from oddish.queue.archive import MOVED_AT_A_TIME, archive, forget_finished
-from oddish.queue.audit import audit
+from oddish.queue.archive import MOVED_AT_A_TIME, archive
 from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
-from oddish.queue.pruning import prune
 from oddish.queue.reap import lose_owned, reap
 from oddish.queue.schedule import promote, release_groups
 from oddish.room import shortage
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
-from oddish.tasks.retention import delete_abandoned_uploads
 from oddish.trials.catalogue import ANY_HARBOR
-from oddish.trials.retention import delete_expired_secrets
 from oddish.variants.building import builder
 from oddish.worker.condition import readiness_of_worker
 from oddish.worker.credentials import own_credentials
@@ -52,6 +46,7 @@ from oddish.worker.persistence import insist
 from oddish.worker.providers import offered
 from oddish.worker.sweeping import Sweeper
 from oddish.worker.taskcache import TaskCache
+from oddish.worker.upkeep import FIRST_UPKEEP_SECONDS, UPKEEP_SECONDS, keep_up
 from oddish.worker.workspace import Workspace
 
 log = structlog.get_logger()
@@ -59,9 +54,6 @@ log = structlog.get_logger()
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
 BACKLOG_SECONDS = 1.0
-UPKEEP_SECONDS = 3600.0
-FIRST_UPKEEP_SECONDS = 300.0
-"""Local stacks stop long before they are an hour old."""
 LISTEN_RETRY_SECONDS = 2.0
 FORGOTTEN_SECONDS = 10.0
 REPORT_GRACE_SECONDS = 20.0
@@ -288,33 +280,13 @@ class WorkerService:
         await self._engines.end_idle()
         if now >= self._upkeep_due:
             self._upkeep_due = now + UPKEEP_SECONDS
-            await self._keep_up()
+            await keep_up(
+                self._database, self._services.store, finished_job_days=self._settings.finished_job_retention_days
+            )
         turn = HOUSEKEEPING_SECONDS if put_away < MOVED_AT_A_TIME else BACKLOG_SECONDS
         turn = turn if next_due is None else min(next_due + 0.05, turn)
         self._housekeeping_due = time.monotonic() + turn
         return turn
-
-    async def _keep_up(self) -> None:
-        """What is worth doing once an hour: the audit, pruning, and what retention asks for."""
-        async with self._database.begin() as connection:
-            for drift in await audit(connection):
-                log.error("a counter of the queue was off", **asdict(drift))
-        async with self._database.begin() as connection:
-            expired = await delete_expired_secrets(connection)
-        async with self._database.connect() as connection:
-            records = await delete_expired_records(connection)
-        async with self._database.connect() as connection:
-            forgotten = await forget_finished(connection, days=self._settings.finished_job_retention_days)
-        pruned = await prune(self._database)
-        abandoned = await delete_abandoned_uploads(self._database, self._services.store)
-        log.info(
-            "upkeep done",
-            expired_secrets=expired,
-            expired_records=records,
-            abandoned_uploads=abandoned,
-            finished_jobs=forgotten,
-            **{f"pruned_{name}": count for name, count in asdict(pruned).items()},
-        )
 
     def _is_over(self) -> bool:
         running = len(self._executions)
