@@ -62,6 +62,7 @@ def served(where: Layout, say: Say) -> Iterator[Cluster]:
     if stack is not None:
         if stack.state.phase != "running":
             raise Unavailable(f"The stack is {stack.state.phase}.", fix="Try again in a moment.")
+        where.activity.touch()
         yield _cluster(where)
         return
     if not any(where.postgres.glob("[0-9]*/PG_VERSION")):
