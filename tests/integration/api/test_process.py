@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import pytest
 import oddish.db
 from support.migrations import NEXT, release
 
-from .serving import KEY, Postgres
+from .serving import KEY, Postgres, Server, TaskFolder
 
 
 def environment(database_url: str, home: Path, **settings: str) -> dict[str, str]:
@@ -96,6 +96,27 @@ def test_a_server_that_drains_says_so_answers_and_then_ends(database_url: str, o
     lines = [json.loads(line) for line in log.splitlines()]
     assert [line["path"] for line in lines if line.get("correlation_id") == "found-again"] == ["/tasks"]
     assert "draining" in [line["event"] for line in lines]
+
+
+def test_the_trials_of_a_request_are_found_in_the_log_by_its_correlation_id(
+    server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder], database_url: str, oddish_home: Path
+) -> None:
+    server.offer()
+    task_id = str(new_task().upload(client)["task_id"])
+    port = free_port()
+    settings = environment(database_url, oddish_home, ODDISH_PORT=str(port), ODDISH_LOG_FORMAT="json")
+    with running(settings) as process, httpx2.Client(base_url=f"http://127.0.0.1:{port}") as other:
+        ready_status(other, 200)
+        headers = {"Authorization": f"Bearer {KEY}", "X-Correlation-Id": "found-again"}
+        body = {"task_id": task_id, "experiment_id": "one", "configs": [{"agent": "nop", "n_trials": 3}]}
+        for _ in range(2):
+            assert other.post("/tasks/sweep", json=body, headers=headers).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    lines = [json.loads(line) for line in log.splitlines()]
+    [created] = [line for line in lines if line["event"] == "trials created"]
+    assert (created["correlation_id"], created["trials"]) == ("found-again", 3)
+    assert (created["first"], created["last"]) == (f"{task_id}-0", f"{task_id}-2")
 
 
 def test_a_server_that_has_drained_for_long_enough_ends(database_url: str, oddish_home: Path) -> None:

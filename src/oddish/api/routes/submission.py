@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,6 +26,8 @@ from oddish.trials.lineage import any_ended_in_vain
 from oddish.trials.submission import Policy, Submission, Submitted, prepare, submit
 from oddish.trials.summaries import TaskFilter, list_tasks
 from oddish.trials.units import TrialConfig
+
+log = structlog.get_logger()
 
 
 class SubmitRoute(GuardedRoute):
@@ -66,7 +69,16 @@ async def submit_repeatably(
         prepared = await prepare(services.engine, _policy(services), principal, _submission(body))
         async with once.transaction() as connection:
             submitted = await submit(connection, services.keyring, prepared)
-            return await once.keep(connection, await _response(connection, principal, body, submitted))
+            answer = await once.keep(connection, await _response(connection, principal, body, submitted))
+        if created := submitted.new_trial_ids:
+            log.info(
+                "trials created",
+                experiment=submitted.experiment.id,
+                trials=len(created),
+                first=created[0],
+                last=created[-1],
+            )
+        return answer
 
     return await repeatable.run(work, stands=functools.partial(_stands, principal))
 
