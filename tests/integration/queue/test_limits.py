@@ -4,12 +4,15 @@ import asyncio
 
 import pytest
 
+from oddish.metrics import REGISTRY
 from oddish.queue.audit import Drift, audit
 from oddish.queue.keys import Limits
 from oddish.queue.limits import list_caps, list_keys, override_cap, override_key, pause_key
 from support.queues import ORG, Queue
 
 pytestmark = pytest.mark.anyio
+
+KINDS = ("key", "lane", "cap")
 
 
 async def test_a_lower_limit_counts_at_once_and_ends_nothing(queue: Queue) -> None:
@@ -92,8 +95,11 @@ async def test_the_audit_repairs_what_is_off(queue: Queue) -> None:
     await queue.execute("UPDATE queue_keys SET running = 5")
     await queue.execute("UPDATE queue_lanes SET running = 0")
     await queue.execute("UPDATE queue_caps SET running = 3 WHERE name = 'provider:p'")
+    before = [REGISTRY.get_sample_value("oddish_counter_drift_total", {"kind": kind}) or 0 for kind in KINDS]
     async with queue.engine.begin() as connection:
         found = await audit(connection)
+    after = [REGISTRY.get_sample_value("oddish_counter_drift_total", {"kind": kind}) or 0 for kind in KINDS]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 1]
     assert sorted(found, key=lambda drift: drift.kind) == [
         Drift("cap", "provider:p", 3, 1),
         Drift("key", "p/m", 5, 1),
