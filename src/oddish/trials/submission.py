@@ -1,7 +1,8 @@
 """Submitting: from a list of configurations to exactly the trials that are missing, and their jobs.
 
 One transaction creates everything or nothing. Locks, in this order: the experiment's name, the task row, the trials
-that are replaced, then what ``enqueue`` takes. Two submissions to one task take turns at the task row.
+that are replaced, the jobs of trials that a gate waits for, then what ``enqueue`` takes. Two submissions to one
+task take turns at the task row.
 """
 
 from collections import Counter
@@ -10,14 +11,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, exists, func, insert, or_, select, text, update
+from sqlalchemy import bindparam, func, insert, text, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oddish import ids
-from oddish.db.tables import secrets, task_experiments, task_versions, tasks, trials, uploads
-from oddish.errors import Conflict, NotFound
+from oddish.db.tables import secrets, task_experiments, tasks, trials
 from oddish.experiments.registry import Experiment, get_or_create
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
@@ -31,10 +31,10 @@ from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
 from oddish.trials.environments import Environments
 from oddish.trials.gate import add_gate, check_gate, is_baseline
-from oddish.trials.live import is_live
 from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
 from oddish.trials.registry_logins import logins_for
+from oddish.trials.subject import chosen_version, live_trials, locked_task, oldest_environment
 from oddish.trials.units import TrialConfig, Unit, unit
 from oddish.variants.reference import Reference
 from oddish.variants.resolution import resolve
@@ -48,12 +48,6 @@ UPDATE experiments SET last_activity_at = now() WHERE id IN (
   FOR NO KEY UPDATE SKIP LOCKED
 )
 """)
-
-
-class UnknownContent(Conflict):
-    """A content hash that no version of the task has."""
-
-    code = "unknown_content"
 
 
 @dataclass(frozen=True)
@@ -131,12 +125,12 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
     catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
     harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:
-        oldest_environment = await _oldest_environment(connection, principal, submission.task_id)
+        oldest = await oldest_environment(connection, principal, submission.task_id)
     units = [
         unit(
             config,
             catalogue,
-            inherited_environment=oldest_environment if submission.append else None,
+            inherited_environment=oldest if submission.append else None,
             harbor=harbor,
             doors=policy.doors,
             environments=policy.environments,
@@ -156,9 +150,9 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
     """Create the shortfall in the caller's transaction. Raises what the task's version refuses."""
     principal, submission, units = prepared.principal, prepared.submission, prepared.units
     experiment = await get_or_create(connection, principal, submission.experiment, user_name=submission.user_name)
-    task = await _locked_task(connection, principal, submission.task_id)
-    version = await _version(connection, task, submission.content_hash)
-    live = await _live_trials(connection, version.id, experiment.id)
+    task = await locked_task(connection, principal, submission.task_id)
+    version = await chosen_version(connection, task, submission.content_hash)
+    live = await live_trials(connection, version.id, experiment.id)
     additions = plan(
         [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
         [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
@@ -334,78 +328,3 @@ async def _fixed_harbor(policy: Policy, block: Mapping[str, object]) -> Mapping[
         return {name: value for name, value in block.items() if name not in VARIANT}
     reference.check(policy.harbor_sources, local=policy.local)
     return {**block, **(await resolve(reference)).record()}
-
-
-async def _oldest_environment(connection: AsyncConnection, principal: Principal, task_id: str) -> str | None:
-    """The environment of the task's first trial, if it has any."""
-    oldest = (
-        select(trials.c.environment)
-        .where(trials.c.task_id == tasks.c.id)
-        .order_by(trials.c.trial_index)
-        .limit(1)
-        .scalar_subquery()
-    )
-    row = (await connection.execute(select(oldest).where(*_visible(principal, task_id)))).one_or_none()
-    if row is None:
-        raise _no_task(task_id)
-    environment: str | None = row[0]
-    return environment
-
-
-async def _locked_task(connection: AsyncConnection, principal: Principal, task_id: str) -> Row[Any]:
-    statement = select(tasks).where(*_visible(principal, task_id)).with_for_update(key_share=True)
-    row = (await connection.execute(statement)).one_or_none()
-    if row is None:
-        raise _no_task(task_id)
-    return row
-
-
-def _visible(principal: Principal, task_id: str) -> tuple[Any, ...]:
-    return (
-        tasks.c.id == task_id,
-        tasks.c.org_id == principal.org_id,
-        tasks.c.deleted_at.is_(None),
-        tasks.c.current_version.is_not(None),
-    )
-
-
-def _no_task(task_id: str) -> NotFound:
-    return NotFound(f"There is no task {task_id!r} here.", fix="Upload it first, or check the id.")
-
-
-async def _version(connection: AsyncConnection, task: Row[Any], content_hash: str | None) -> Row[Any]:
-    current = task_versions.c.version == task.current_version
-    wanted = current
-    if content_hash is not None:
-        uploaded = exists().where(
-            uploads.c.task_id == task.id,
-            uploads.c.client_hash == content_hash,
-            uploads.c.version == task_versions.c.version,
-        )
-        wanted = or_(task_versions.c.content_hash == content_hash, uploaded)
-    statement: Select[Any] = (
-        select(task_versions.c.id, task_versions.c.version, task_versions.c.definition)
-        .where(and_(task_versions.c.task_id == task.id, wanted))
-        .order_by(current.desc(), task_versions.c.version.desc())
-        .limit(1)
-    )
-    row: Row[Any] | None = (await connection.execute(statement)).one_or_none()
-    if row is None:
-        raise UnknownContent(
-            f"No version of task {task.id!r} has the content hash {content_hash!r}.", fix="Upload the task again."
-        )
-    return row
-
-
-async def _live_trials(connection: AsyncConnection, version_id: str, experiment_id: str) -> Sequence[Row[Any]]:
-    statement: Select[Any] = (
-        select(trials.c.id, trials.c.unit_hash, trials.c.environment, trials.c.status, trials.c.provider)
-        .where(
-            trials.c.task_version_id == version_id,
-            trials.c.experiment_id == experiment_id,
-            is_live(),
-        )
-        .order_by(trials.c.trial_index)
-    )
-    rows: Sequence[Row[Any]] = (await connection.execute(statement)).all()
-    return rows
