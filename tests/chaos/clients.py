@@ -15,6 +15,7 @@ from psycopg import OperationalError
 from chaos.facts import ENDED, Promise
 from chaos.workload import WORKS, Work
 from oddish import Client
+from oddish.client.errors import ApiError
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import SweepRequest
 from oddish.errors import OddishError
@@ -45,10 +46,8 @@ class Ledger:
     submissions: list[Submission] = field(default_factory=list)
     cancels: list[str] = field(default_factory=list)
     """Trials of which a client was told that they are cancelled."""
-    repeated: int = 0
-    """Calls that were sent again because no answer came."""
     refusals: Counter[str] = field(default_factory=Counter)
-    """Why calls were not answered, or not as hoped."""
+    """Calls that had to be sent again, by what came instead of an answer."""
 
     def promises(self) -> list[Promise]:
         return [promise for entry in self.submissions for promise in _promises(entry)]
@@ -158,11 +157,14 @@ class User:
             try:
                 return call(self._rng.choice(self._clients))
             except OddishError as error:
-                self._ledger.repeated += 1
-                self._ledger.refusals[f"{type(error).__name__} {error.code}"] += 1
+                self._ledger.refusals[_what(error)] += 1
             if time.monotonic() > self.patience_ends:
                 return None
             time.sleep(self._rng.uniform(0.1, 0.6))
+
+
+def _what(error: OddishError) -> str:
+    return f"{error.http_status} {error.problem_code}" if isinstance(error, ApiError) else type(error).__name__
 
 
 def upload(client: Client, directory: Path, tag: str) -> dict[str, str]:

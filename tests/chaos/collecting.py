@@ -17,7 +17,8 @@ from oddish.storage.store import ArtifactStore
 from support.fleet import Fleet
 
 TRIALS = """
-SELECT t.id, e.name, t.status, t.harbor_stage, t.attempts, t.max_attempts, t.decided_by_epoch, t.reward, t.error_message
+SELECT t.id, e.name, t.status, t.harbor_stage, t.attempts, t.max_attempts, t.decided_by_epoch, t.reward,
+  t.error_message, t.environment
 FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id LIKE %s ORDER BY t.id
 """
 ATTEMPTS = """

@@ -36,6 +36,7 @@ class TrialRow:
     decided_by: int | None
     reward: float | None
     error: str | None
+    environment: str = "local"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from psycopg import OperationalError
 
 from chaos.plan import Fault
-from chaos.site import Site
+from chaos.site import ENGINES_WORKER, Site
 from chaos.weather import Mood, Weather
 from oddish.stack import process
 from support.fleet import DATABASE, STORAGE, Fleet
@@ -51,6 +51,9 @@ class Faults:
             clock.jump(0)
         for disk in self._site.disks.values():
             disk.free()
+        if self._site.engine is not None:
+            # It offers what it found at its start, which may have been while the engine was away.
+            self._site.fleet.stop(ENGINES_WORKER)
 
     def _strike(self, fault: Fault, said: Callable[[Fault, str], None]) -> None:
         deadline = time.monotonic() + AIMING_SECONDS
@@ -101,6 +104,17 @@ class Faults:
 
     def keeper(self, fault: Fault) -> str | None:
         return self._kill_process(fault, lambda worker: keepers(self._site.fleet, worker))
+
+    def docker_engine(self, fault: Fault) -> str | None:
+        engine = self._site.engine
+        if engine is None or engine.pid is None:
+            return None
+        engine.kill()
+        try:
+            self._last(fault)
+        finally:
+            engine.start()
+        return f"for {fault.lasts:.1f} s"
 
     def backend(self, fault: Fault) -> str | None:
         pid = fault.chosen([int(str(row[0])) for row in self._site.fleet.rows(BACKENDS)])
@@ -213,6 +227,7 @@ INJURIES: Mapping[str, Callable[[Faults, Fault], str | None]] = {
     "API server killed": Faults.server,
     "PostgreSQL killed": Faults.database,
     "database backend killed": Faults.backend,
+    "Docker engine killed": Faults.docker_engine,
     "worker frozen past its lease": Faults.freeze,
     "everything suspended past the lease": Faults.suspend,
     "database connections dropped": Faults.drop_connections,

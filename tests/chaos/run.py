@@ -50,12 +50,18 @@ class Result:
             reason = self.skipped.get(kind.name)
             yield f"{kind.name:<52}" + (f"skipped: {reason}" if reason else self._hits(kind.name))
         yield ""
-        statuses = Counter(_outcome(trial.status, trial.stage) for trial in self.facts.trials)
         states = Counter(row.state for row in self.facts.attempts)
         again = len({row.trial for row in self.facts.attempts if row.epoch > 1})
-        yield f"{'trials':<12}{len(self.facts.trials):>6}  {_counted(statuses)}"
-        yield f"{'attempts':<12}{len(self.facts.attempts):>6}  {_counted(states)}; {again} trials ran more than once"
-        yield f"{'calls':<12}{self.ledger.repeated:>6}  sent again without an answer"
+        for environment in sorted({trial.environment for trial in self.facts.trials}):
+            trials = [trial for trial in self.facts.trials if trial.environment == environment]
+            statuses = Counter(_outcome(trial.status, trial.stage) for trial in trials)
+            yield f"{f'trials, {environment}':<16}{len(trials):>6}  {_counted(statuses)}"
+        yield f"{'attempts':<16}{len(self.facts.attempts):>6}  {_counted(states)}; {again} trials ran more than once"
+        failures = Counter((trial.error or "")[:90] for trial in self.facts.trials if trial.status == "failed")
+        for error, count in failures.most_common(6):
+            yield f"{'failed':<16}{count:>6}  {error}"
+        refusals = ", ".join(f"{count} {name}" for name, count in self.ledger.refusals.most_common(4))
+        yield f"{'calls repeated':<16}{self.ledger.refusals.total():>6}  {refusals}"
         yield ""
         yield from self.proof.lines()
         yield ""
@@ -118,7 +124,15 @@ def run(seed: int, seconds: float, directory: Path, said: Callable[[str], None])
 def _users(site: Site, ledger: Ledger, seed: int) -> list[User]:
     tasks = upload(site.fleet.client(site.fleet.servers[0]), site.directory / "tasks", site.tag)
     return [
-        User(f"user{number}", site.urls, ledger, tasks, ["local"], site.statuses, random.Random(f"{seed}/{number}"))
+        User(
+            f"user{number}",
+            site.urls,
+            ledger,
+            tasks,
+            site.environments,
+            site.statuses,
+            random.Random(f"{seed}/{number}"),
+        )
         for number in range(1, USERS + 1)
     ]
 

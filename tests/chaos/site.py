@@ -11,9 +11,10 @@ from typing import Self
 
 from psycopg import OperationalError
 
-from chaos import clocks, disks, journal, leftovers
+from chaos import clocks, disks, engine, journal, leftovers
 from chaos.clocks import Clock
 from chaos.disks import Disk
+from chaos.engine import Engine
 from chaos.facts import Leftover
 from chaos.weather import Weather
 from oddish.errors import OddishError
@@ -23,6 +24,9 @@ from support.fleet import DATABASE, Fleet
 DATABASE_MEGABYTES = 320
 HOME_MEGABYTES = 512
 ENVIRONMENT = {"ODDISH_LEASE_SECONDS": "12", "ODDISH_HEARTBEAT_SECONDS": "1", "ODDISH_POLL_SECONDS": "2"}
+NO_ENGINE = "unix:///nowhere/docker.sock"
+ENGINES_WORKER = "worker-1"
+"""The one that has the Docker engine."""
 STATUSES = "SELECT id, status FROM trials WHERE id = ANY (%s)"
 
 # As if the time had come for everything that waits for one: nobody waits out half a minute after each failure.
@@ -47,7 +51,7 @@ class Means:
         return cls(
             disks=None if disks.can_mount() else "small disks can only be mounted by root",
             faketime=None if clocks.library() else "libfaketime is not installed (the package of that name)",
-            docker="no Docker engine of its own was started",
+            docker=engine.obstacle(),
         )
 
     def lacks(self, needs: str | None) -> str | None:
@@ -73,6 +77,7 @@ class Site:
         self._nursed: set[str] = set()
         self.disks: dict[str, Disk] = {}
         self.clocks: dict[str, Clock] = {}
+        self.engine: Engine | None = None
         self.fleet: Fleet
         self.database: Weather
         self.storage: Weather
@@ -93,7 +98,10 @@ class Site:
     def _open(self) -> None:
         servers, workers, concurrency = self._sizes
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.fleet = Fleet(self.directory, environment=ENVIRONMENT)
+        offered = '["local", "docker"]' if self._start_engine() else '["local"]'
+        # Whatever engine this machine has is for others.
+        variables = {"DOCKER_HOST": NO_ENGINE, "ODDISH_OFFERED_ENVIRONMENTS": offered}
+        self.fleet = Fleet(self.directory, environment=ENVIRONMENT | variables)
         self._mount(DATABASE, self.directory / "postgres", DATABASE_MEGABYTES)
         self._mount("worker-1", self.fleet.home("worker-1"), HOME_MEGABYTES)
         if self.means.faketime is None and (library := clocks.library()) is not None:
@@ -110,11 +118,29 @@ class Site:
             self.doors.append(self._closing.enter_context(Weather(port)))
         self.clocks["worker-2"] = Clock(self.directory / "worker-2.clock")
         for number in range(1, workers + 1):
-            own = self.clocks.get(f"worker-{number}")
-            self.fleet.add_workers(1, concurrency=concurrency, **(own.for_worker if own else {}))
+            self.fleet.add_workers(1, concurrency=concurrency, **self._own(f"worker-{number}"))
         # Before the proxies: workers need them to end in good order.
         self._closing.callback(self.fleet.close)
         self._closing.callback(self._stop_nursing)
+
+    def _start_engine(self) -> bool:
+        if self.means.docker is None:
+            self.engine = Engine()
+            self._closing.callback(self.engine.close)
+            self.engine.start()
+            self.engine.load_base()
+        return self.engine is not None
+
+    def _own(self, worker: str) -> dict[str, str]:
+        """Variables of one worker alone."""
+        clock = self.clocks[worker].for_worker if worker in self.clocks else {}
+        docker = {"DOCKER_HOST": self.engine.host} if self.engine and worker == ENGINES_WORKER else {}
+        return clock | docker
+
+    @property
+    def environments(self) -> list[str]:
+        """Of trials, as often as they are wanted."""
+        return ["local", "local", "local", "docker"] if self.engine else ["local"]
 
     def _mount(self, name: str, point: Path, megabytes: int) -> None:
         if self.means.disks is None:
@@ -164,7 +190,8 @@ class Site:
     def left_of(self, names: Sequence[str]) -> list[Leftover]:
         """On the machine, of servers and workers that have ended."""
         homes = [self.fleet.home(name) for name in names]
-        return leftovers.of_workers(homes, [disk.point for disk in self.disks.values()])
+        left = leftovers.of_workers(homes, [disk.point for disk in self.disks.values()])
+        return left + (self.engine.leftovers() if self.engine else [])
 
 
 def new_tag() -> str:

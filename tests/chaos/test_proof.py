@@ -8,6 +8,7 @@ import pytest
 from chaos import proof
 from chaos.facts import AttemptRow, Change, Digest, Expectation, Facts, Leftover, Promise, Stored, TrialRow
 from chaos.proof import prove
+from oddish.queue.policy import MAX_LOSSES
 
 DIGEST, OTHER = Digest(3, "aa"), Digest(3, "bb")
 TRIAL = TrialRow("t", "e", "success", "completed", 1, 3, 2, 1.0, None)
@@ -107,7 +108,7 @@ def test_each_flaw_fails_its_check(flaw: str) -> None:
 
 
 def test_a_trial_that_lost_too_many_workers_may_fail_without_an_outcome() -> None:
-    attempts = [replace(LOST, epoch=number) for number in (1, 2, 3)]
+    attempts = [replace(LOST, epoch=number) for number in range(1, MAX_LOSSES + 1)]
     facts = replace(
         SOUND,
         promises=[],

@@ -18,8 +18,8 @@ SELECT cancel_requested FROM jobs
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running' FOR NO KEY UPDATE
 """
 
-# Ends the job. What was not the attempt's fault is not charged. Locks: jobs, trials, queue_keys, queue_lanes, queue_caps
-# (by trigger).
+# Ends the job. What was not the attempt's fault is not charged.
+# Locks: jobs, trials, queue_keys, queue_lanes, queue_caps (by trigger).
 FINISH = """
 UPDATE jobs SET state = :state, worker_id = NULL, error = :error, finished_at = clock_timestamp(),
   attempt = attempt - :refund, losses = losses + :loss

@@ -17,7 +17,8 @@ VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency,
         clock_timestamp() + make_interval(secs => :lease_seconds))
 """
 
-# Keeps what the worker can run for submissions to check against. Locks: publications (by pool).
+# Keeps what the worker can run for submissions to check against. That it cannot offer a pool is not kept while another
+# lives that does. Locks: publications (by pool).
 PUBLISH = """
 INSERT INTO publications (pool, environment, engine, preference, agents, credentials, reason, memory_mb, worker_id)
 VALUES (:pool, :environment, :engine, :preference, CAST(:agents AS jsonb), CAST(:credentials AS jsonb), :reason,
@@ -26,6 +27,11 @@ ON CONFLICT (pool) DO UPDATE SET environment = excluded.environment, engine = ex
   preference = excluded.preference, agents = excluded.agents, credentials = excluded.credentials,
   reason = excluded.reason, memory_mb = excluded.memory_mb, worker_id = excluded.worker_id,
   published_at = clock_timestamp()
+WHERE excluded.reason IS NULL OR NOT EXISTS (
+  SELECT FROM workers w
+  WHERE w.id <> excluded.worker_id AND w.lease_until > clock_timestamp() AND w.stopped_at IS NULL
+    AND excluded.pool = ANY (w.pools)
+)
 """
 
 # Renews the lease unless it has ended, and says what the worker may still run: no row when it is dead to the world, one

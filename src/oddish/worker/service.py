@@ -145,8 +145,10 @@ class WorkerService:
         try:
             await insist(self._database, check_schema)
             dead = await asyncio.to_thread(self._workspace.sweep)
-            await self._announce(await self._engines.own.start())
+            hello = await self._engines.own.start()
+            # First: what a dead worker of this machine offered is no reason to offer it still.
             await self._bury(dead)
+            await self._announce(hello)
             log.info("worker ready", pools=self._pools)
             heartbeat.start()
             self._heartbeat = heartbeat
