@@ -47,7 +47,7 @@ def routes(options: Options) -> Figures:
         say(f"filling in {trials} trials")
         history.fill(where, before=0, trials=trials)
         asyncio.run(queues.offer(where.url, pool=POOL))
-        floor, reads = measured(where, url, trials=trials, rounds=options.rounds(40, 5))
+        floor, reads = measured(where, url, trials=trials, rounds=options.rounds(30, 5))
     slowest = max(reads, key=lambda read: percentile(read.milliseconds, 0.95))
     most = max(reads, key=lambda read: read.statements)
     notes = [f"the slowest is {slowest.path}, most statements takes {most.path}", *map(said, reads)]

@@ -47,7 +47,7 @@ def local(options: Options) -> Figures:
     ours, peer, commands = [], [], []
     with stack() as client, tempfile.TemporaryDirectory() as jobs:
         task_id = client.upload(TASK)["task_id"]
-        for number in range(options.rounds(15, 2) + 1):
+        for number in range(options.rounds(10, 2) + 1):
             mine = one(client, task_id, f"round-{number}").finished
             command = run(oddish_run(TASK, "local", f"command-{number}")).seconds
             theirs = run(harbor_run(TASK, Path(jobs), local=True)).seconds
@@ -77,7 +77,7 @@ def hundred(options: Options) -> Figures:
     with stack(), tempfile.TemporaryDirectory() as jobs:
         run(oddish_run(TASK, "local", "first"))
         run(harbor_run(TASK, Path(jobs), local=True))
-        for number in range(options.rounds(3)):
+        for number in range(options.rounds(2)):
             ours.append(run(oddish_run(TASK, "local", f"round-{number}", trials=trials)).seconds)
             peer.append(run(harbor_run(TASK, Path(jobs), local=True, trials=trials, at_once=at_once)).seconds)
     return Figures(ours, peer, notes=[f"{trials} trials, {at_once} at a time"])
