@@ -169,8 +169,8 @@ class Settings(BaseSettings):
     )
     worker_metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = Field(
         None,
-        description="Port on which a worker serves `/metrics`, `/health/live` and `/health/ready`, without a key; 0: any "
-        "free one. Default: none.",
+        description="Port on which a worker serves `/metrics`, `/health/live` and `/health/ready`, without a key; 0: "
+        "any free one. Default: none.",
     )
     worker_metrics_host: str = Field("127.0.0.1", description="Address of that port.")
     worker_credentials: list[str] = Field(

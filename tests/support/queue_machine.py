@@ -358,20 +358,17 @@ class QueueMachine(RuleBasedStateMachine):
     def promote(self) -> None:
         self.run(self.queue.promote())
 
-    @rule(idle=st.booleans(), key=st.sampled_from(KEYS), user=st.sampled_from(USERS))
-    def put_away(self, idle, key, user) -> None:
+    @rule(idle=st.booleans(), user=st.sampled_from(USERS))
+    def put_away(self, idle, user) -> None:
         """What has ended leaves the hot table, and what it needed goes; at times hours after a user has left."""
         if idle:
-            self.run(self._leave(key, user))
+            self.run(self._leave(user))
             self.run(self.queue.pass_time(2 * UNUSED_SECONDS, leases=False))
         self.run(self._put_away(idle))
 
-    async def _leave(self, key: str, user: str) -> None:
+    async def _leave(self, user: str) -> None:
         live = await self.queue.rows(
-            "SELECT subject_id FROM jobs WHERE key = :key AND lane = :user AND state <> ALL (:final)",
-            key=key,
-            user=user,
-            final=list(TERMINAL),
+            "SELECT subject_id FROM jobs WHERE lane = :user AND state <> ALL (:final)", user=user, final=list(TERMINAL)
         )
         subjects = {subject for (subject,) in live}
         await self.queue.cancel(*subjects)
