@@ -9,8 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import oddish.db
 from oddish.errors import Unavailable
-from oddish.stack import binaries, upgrade
+from oddish.stack import binaries, database, upgrade
 from oddish.stack.postgres import EmbeddedPostgres
 
 pytestmark = [
@@ -36,7 +37,7 @@ def step(owner, name):
         return real(*arguments, **options)
     setattr(owner, name, deadly)
 
-for owner, name in ((Cluster, "run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
+for owner, name in ((Cluster, "_run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
     step(owner, name)
 EmbeddedPostgres(directory).start()
 os._exit(0)
@@ -52,6 +53,7 @@ def of_the_older_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
         EmbeddedPostgres(directory, durable=False, installed=binaries.installed()[1:]) as server,
         connect(server) as connection,
     ):
+        oddish.db.upgrade(server.url())
         connection.execute("CREATE TABLE t AS SELECT n FROM generate_series(1, 1000) n")
     return directory
 
@@ -77,6 +79,7 @@ def test_no_step_can_lose_the_data(directory: Path, step: int) -> None:
     with EmbeddedPostgres(directory, durable=False) as server, connect(server) as connection:
         assert connection.execute("SELECT sum(n) FROM t").fetchall() == [(500500,)]
         assert connection.info.server_version // 10_000 == newest.major
+        assert database.schema(server.url()).fit() == "same"
     assert sorted(path.name for path in directory.iterdir() if path.is_dir()) == sorted(
         [str(newest.major), f"{older.major}.backup1", "socket"]
     )
