@@ -116,7 +116,7 @@ def undisturbed(fleet: Fleet, task_id: str, count: int, options: argparse.Namesp
     fleet.start_all(fleet.workers[:count])
     trials, before = options.undisturbed * count, cpu_seconds(fleet)
     say(f"{trials} trials, {count} of the workers")
-    ids = add(fleet, task_id, f"undisturbed-{count}", trials)
+    ids = spread(fleet, task_id, f"undisturbed-{count}", trials, min(count * options.slots, trials), options.sleep)
     fleet.wait_until_quiet(MOST_WAIT)
     return Undisturbed(count, trials, seconds(fleet, ids), cpu_seconds(fleet) - before)
 
@@ -182,6 +182,20 @@ def answered(fleet: Fleet) -> bool:
 
 def add(fleet: Fleet, task_id: str, experiment: str, trials: int, *, server: str = "server-1") -> list[str]:
     return submit(fleet.client(server), task_id, experiment, trials=trials)
+
+
+def spread(fleet: Fleet, task_id: str, experiment: str, trials: int, first: int, seconds: float) -> list[str]:
+    """The ``first`` so many evenly over the seconds that a trial takes, the rest then.
+
+    Trials that begin together would go on to do so, and wait for the processors together: the figure would be about
+    these. Trials of agents do not.
+    """
+    ids: list[str] = []
+    begun = time.monotonic()
+    for number in range(first):
+        time.sleep(max(0.0, begun + number * seconds / first - time.monotonic()))
+        ids += add(fleet, task_id, f"{experiment}-{number}", 1)
+    return ids + (add(fleet, task_id, experiment, trials - first) if trials > first else [])
 
 
 def upload(fleet: Fleet, directory: Path, name: str, sleep: float) -> str:
