@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ BESIDE: Mapping[str, Callable[[Options], str]] = {
 
 def main() -> int:
     options, names, as_json = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is stopped, too
     where = dict(machine())
     measured = {name: measure(BY_NAME[name], options) for name in names if name in BY_NAME}
     beside = {name: BESIDE[name](options) for name in names if name in BESIDE}
@@ -65,6 +67,7 @@ def arguments() -> tuple[Options, list[str], bool]:
             [
                 *("{:<12} {}".format(row.name, row.what.replace("%", "%%")) for row in ROWS),
                 *(f"{name:<12} {sys.modules[part.__module__].__doc__}".rstrip() for name, part in BESIDE.items()),
+                "fleet        Many servers and workers, killed and restarted while they work; has options of its own.",
             ]
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -15,6 +15,13 @@ SETTLE_SECONDS = 0.3
 """Until the log has what was executed last."""
 
 
+def executed(text: str, processes: Collection[int]) -> list[str]:
+    """The statements of these server processes in a log, each on one line, transaction control left out."""
+    records = (STATEMENT.match(record[2]) for record in RECORD.finditer(text) if int(record[1]) in processes)
+    statements = [" ".join(record[1].split()) for record in records if record]
+    return [statement for statement in statements if not statement.startswith(FRAME)]
+
+
 class StatementLog:
     def __init__(self, log: Path, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         self._log = log
@@ -35,14 +42,11 @@ class StatementLog:
         self._position = self._log.stat().st_size
 
     def since(self, processes: Collection[int]) -> list[str]:
-        """What these processes executed since the mark, transaction control left out."""
+        """What these processes executed since the mark, as ``executed`` gives it."""
         time.sleep(SETTLE_SECONDS)
         with self._log.open("rb") as log:
             log.seek(self._position)
-            text = log.read().decode(errors="replace")
-        records = (STATEMENT.match(record[2]) for record in RECORD.finditer(text) if int(record[1]) in processes)
-        executed = [" ".join(record[1].split()) for record in records if record]
-        return [statement for statement in executed if not statement.startswith(FRAME)]
+            return executed(log.read().decode(errors="replace"), processes)
 
 
 @contextmanager

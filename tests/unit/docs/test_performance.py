@@ -7,6 +7,7 @@ import reference
 from bench.__main__ import BESIDE, MEASURES
 from bench.figures import Figures, percentile, verdict
 from bench.rows import BY_NAME, ROWS
+from bench.statements import executed
 from bench.table import HEADINGS, table
 
 PAGE = (reference.ROOT / "docs" / "performance.md").read_text()
@@ -58,6 +59,20 @@ def test_what_is_missing_is_said_beside_the_table() -> None:
     assert "docker: no engine" in printed
     assert re.search(r"\| docker +\| - +\| - +\| - +\| <= 0.35x +\| - +\|", printed)
     assert re.search(r"\| help +\| 100 ms +\| 1000 ms +\| 0.10x +\| < 250 ms +\| yes +\|", printed)
+
+
+def test_statements_are_counted_by_process_whatever_lines_they_have() -> None:
+    log = """\
+2026-11-29 21:00:00.000 UTC [7] LOG:  duration: 0.100 ms  statement: BEGIN
+2026-11-29 21:00:00.001 UTC [7] LOG:  duration: 0.200 ms  execute <unnamed>: SELECT
+  1
+2026-11-29 21:00:00.002 UTC [8] LOG:  duration: 0.300 ms  statement: SELECT 2
+2026-11-29 21:00:00.003 UTC [7] LOG:  duration: 0.400 ms  execute _pg3_1: UPDATE t SET x = 1
+2026-11-29 21:00:00.004 UTC [7] LOG:  duration: 0.010 ms  bind _pg3_1: UPDATE t SET x = 1
+2026-11-29 21:00:00.005 UTC [7] DETAIL:  Parameters: $1 = '1'
+2026-11-29 21:00:00.006 UTC [7] LOG:  duration: 0.100 ms  statement: COMMIT
+"""
+    assert executed(log, {7}) == ["SELECT 1", "UPDATE t SET x = 1"]
 
 
 def met(name: str, figures: Figures) -> bool | None:
