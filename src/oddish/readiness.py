@@ -40,7 +40,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Ready only when every dependency is; draining says so whatever they are."""
+    """Ready only when every dependency is; while draining nobody is asked, so that the answer comes at once."""
 
     status: Literal["ready", "unready", "draining"]
     dependencies: Mapping[str, Dependency]
@@ -68,10 +68,10 @@ class Readiness:
         self.draining = True
 
     async def report(self) -> Report:
+        if self.draining:
+            return Report("draining", {})
         found = await asyncio.gather(*(look.get() for look in self._looks.values()))
         dependencies = dict(zip(self._looks, found, strict=True))
-        if self.draining:
-            return Report("draining", dependencies)
         return Report("ready" if all(entry.ok for entry in found) else "unready", dependencies)
 
 

@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from oddish.readiness import Check, Readiness, Unready
+from oddish.worker.metrics import LOST
 from oddish.worker.probes import AddressUnusable, probes
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,7 @@ async def test_a_worker_without_something_it_needs_lives_and_is_not_ready(readin
 
 
 async def test_a_worker_shows_its_counters_and_nothing_else(readiness: Readiness) -> None:
+    LOST.labels("released").inc()
     async with probes("127.0.0.1", 0, readiness) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/metrics")
         assert answer.headers["content-type"].startswith("text/plain")
