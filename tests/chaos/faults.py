@@ -154,35 +154,33 @@ class Faults:
                 stack.callback(victim.send, signal.SIGCONT)
         return stack
 
-    def drop_connections(self, fault: Fault) -> str:
-        before = self._site.database.struck
-        self._mood(fault, Mood.AWAY, [self._site.database])
-        return f"{self._site.database.struck - before} connections"
+    def drop_connections(self, fault: Fault) -> str | None:
+        return self._mood(fault, Mood.AWAY, [self._site.database])
 
     def lose_commits(self, fault: Fault) -> str | None:
-        before = self._site.database.struck
-        self._mood(fault, Mood.FORGETFUL, [self._site.database])
-        lost = self._site.database.struck - before
-        return f"{lost} answers" if lost else None
+        return self._mood(fault, Mood.FORGETFUL, [self._site.database])
 
-    def fail_storage(self, fault: Fault) -> str:
+    def fail_storage(self, fault: Fault) -> str | None:
         return self._mood(fault, Mood.FAILING, [self._site.storage])
 
-    def slow_storage(self, fault: Fault) -> str:
+    def slow_storage(self, fault: Fault) -> str | None:
         return self._mood(fault, Mood.SLOW, [self._site.storage])
 
-    def mute_storage(self, fault: Fault) -> str:
+    def mute_storage(self, fault: Fault) -> str | None:
         return self._mood(fault, Mood.MUTE, [self._site.storage])
 
-    def mute_servers(self, fault: Fault) -> str:
+    def mute_servers(self, fault: Fault) -> str | None:
         return self._mood(fault, Mood.MUTE, self._site.doors)
 
-    def _mood(self, fault: Fault, mood: Mood, proxies: Sequence[Weather]) -> str:
+    def _mood(self, fault: Fault, mood: Mood, proxies: Sequence[Weather]) -> str | None:
+        """None when nothing passed by meanwhile that could be struck."""
+        before = sum(proxy.struck for proxy in proxies)
         with ExitStack() as stack:
             for proxy in proxies:
                 stack.enter_context(proxy.mood(mood))
             self._last(fault)
-        return f"for {fault.lasts:.1f} s"
+        struck = sum(proxy.struck for proxy in proxies) - before
+        return f"{struck} struck in {fault.lasts:.1f} s" if struck else None
 
     def fill_home(self, fault: Fault) -> str | None:
         return self._fill(fault, "worker-1")
@@ -207,7 +205,7 @@ class Faults:
 
     def _jump(self, fault: Fault, name: str) -> str:
         self._site.clocks[name].jump(fault.jump)
-        return f"{name}: {fault.jump:+g} s"
+        return f"{name}: {fault.jump:+g} s off"
 
     def _last(self, fault: Fault) -> None:
         time.sleep(fault.lasts)

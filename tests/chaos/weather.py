@@ -49,7 +49,7 @@ class Weather:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self.struck = 0
-        """Connections that a mood has ended."""
+        """Connections that a mood has ended, and pieces that it has slowed down."""
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -106,6 +106,7 @@ class Weather:
                     if not data:
                         return self._end(client, server)
                     if slow:
+                        self.struck += 1
                         time.sleep(SLOW_PAUSE)
                     if source is client:
                         if self.is_(Mood.FAILING):
