@@ -11,6 +11,7 @@ from oddish.errors import InvalidInput, NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 from oddish.queue.cancel import cancel
+from oddish.queue.keys import BASELINE_AGENTS
 from oddish.trials.queries import UNFINISHED
 
 BATCH = 500
@@ -54,7 +55,7 @@ async def plan_cancellation(
                 )
             )
         )
-        wanted = select(trials.c.id, trials.c.task_id, trials.c.status).where(
+        wanted = select(trials.c.id, trials.c.task_id, trials.c.status, trials.c.agent).where(
             trials.c.org_id == principal.org_id, trials.c.deleted_at.is_(None)
         )
         if task_ids or trial_ids:
@@ -71,7 +72,11 @@ async def plan_cancellation(
     touched = found_tasks | {row.task_id for row in rows}
     if not touched and (task_ids or trial_ids):
         raise NotFound(f"None of {', '.join(not_found[:10])} exists here.", fix="Check the ids with `oddish status`.")
-    unfinished = sorted(row.id for row in rows if row.status in UNFINISHED)
+    # Baselines last: the end of the last one decides about those that wait for it, and these are to be cancelled.
+    baselines = {row.id for row in rows if row.agent in BASELINE_AGENTS}
+    unfinished = sorted(
+        (row.id for row in rows if row.status in UNFINISHED), key=lambda name: (name in baselines, name)
+    )
     return Cancellation(
         task_ids=sorted(touched),
         not_found=not_found,

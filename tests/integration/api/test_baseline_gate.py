@@ -6,6 +6,8 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from oddish.trials import cancellation
+
 from .serving import Server, TaskFolder
 
 ORACLE, NOP = {"agent": "oracle"}, {"agent": "nop"}
@@ -59,6 +61,15 @@ def test_other_agents_run_once_every_baseline_came_to_what_it_should(
     end(server, f"{task_id}-4", reward=0)
     assert states(server)[:2] == ["ready", "ready"]
     assert shown(client, f"{task_id}-0")["status"] == "queued"
+
+
+def test_a_cancelled_submission_is_cancelled_whole_in_however_many_batches(
+    server: Server, client: httpx2.Client, task_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cancellation, "BATCH", 1)
+    gated(client, task_id, ORACLE, NOP, {**MODEL, "n_trials": 2})
+    assert client.post("/tasks/cancel", json={"task_ids": [task_id]}).status_code == 200
+    assert states(server) == ["cancelled"] * 4
 
 
 def test_a_trial_at_the_gate_says_what_it_waits_for(server: Server, client: httpx2.Client, task_id: str) -> None:
