@@ -14,6 +14,7 @@ from oddish import __version__
 from oddish.api.app import create_app
 from oddish.api.services import Services
 from oddish.errors import OddishError
+from oddish.listening import listen, url_of
 from oddish.logs import configure_logging
 from oddish.metrics import name_process, watch_pool
 from oddish.readiness import Readiness
@@ -53,12 +54,6 @@ class DrainingServer(uvicorn.Server):
         self.should_exit = True
 
 
-class AddressTaken(OddishError):
-    """The address to bind belongs to another process, or to no interface of this machine."""
-
-    code = "address_taken"
-
-
 def main() -> int:
     try:
         settings = read_settings()
@@ -81,8 +76,7 @@ async def serve(settings: Settings) -> None:
     except OddishError:
         await services.close()
         raise
-    host, port = listener.getsockname()[:2]
-    log.info("listening", url=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    log.info("listening", url=url_of(listener))
     name_process("server", __version__)
     watch_pool(services.engine)
     config = uvicorn.Config(
@@ -109,21 +103,6 @@ def most_connections() -> int:
 def inherited(descriptor: int | None) -> socket.socket | None:
     """The listening socket of the parent process, if it left one."""
     return None if descriptor is None else socket.socket(fileno=descriptor)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises ``AddressTaken``."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.create_server(address[:2], family=family, backlog=2048)
-    except OSError as error:
-        raise AddressTaken(
-            f"The server cannot listen on {host} port {port}: {error.strerror or error}.",
-            fix="Set ODDISH_HOST and ODDISH_PORT to an address that is free, or stop what uses this one.",
-        ) from error
-    # Inherited by connections: a head and a body sent apart would otherwise wait 40 ms for an acknowledgement.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
 
 
 if __name__ == "__main__":

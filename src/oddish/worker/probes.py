@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from oddish.errors import OddishError
+from oddish.listening import listen, url_of
 from oddish.metrics import CONTENT_TYPE, render
 from oddish.readiness import Readiness
 
@@ -22,12 +21,6 @@ MOST_CONNECTIONS = 32
 KEEP_ALIVE_SECONDS = 5
 
 log = structlog.get_logger()
-
-
-class AddressUnusable(OddishError):
-    """The address for metrics and probes belongs to another process, or to no interface of this machine."""
-
-    code = "address_taken"
 
 
 class _Server(uvicorn.Server):
@@ -41,9 +34,9 @@ class _Server(uvicorn.Server):
 async def probes(host: str, port: int, readiness: Readiness) -> AsyncIterator[str]:
     """Serves ``/metrics``, ``/health/live`` and ``/health/ready`` for as long as the context lasts; its URL.
 
-    Raises ``AddressUnusable``.
+    Raises ``AddressTaken``.
     """
-    with contextlib.closing(_listen(host, port)) as listener:
+    with contextlib.closing(listen(host, port, who="The worker", setting="ODDISH_WORKER_METRICS")) as listener:
         config = uvicorn.Config(
             _application(readiness),
             log_config=None,
@@ -56,8 +49,7 @@ async def probes(host: str, port: int, readiness: Readiness) -> AsyncIterator[st
         )
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        host, port = listener.getsockname()[:2]
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        url = url_of(listener)
         log.info("metrics and probes are served", url=url)
         try:
             yield url
@@ -79,14 +71,3 @@ def _application(readiness: Readiness) -> Starlette:
 
     routes = {"/health/live": live, "/health/ready": ready, "/metrics": metrics}
     return Starlette(routes=[Route(path, answer, methods=["GET"]) for path, answer in routes.items()])
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family)
-    except OSError as error:
-        raise AddressUnusable(
-            f"The worker cannot serve its metrics on {host} port {port}: {error.strerror or error}.",
-            fix="Set ODDISH_WORKER_METRICS_HOST and ODDISH_WORKER_METRICS_PORT to an address that is free.",
-        ) from error

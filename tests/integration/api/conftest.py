@@ -11,8 +11,8 @@ import pytest
 import structlog
 import uvicorn
 
-from oddish.api.__main__ import listen
 from oddish.api.app import create_app
+from oddish.listening import listen
 from oddish.logs import configure_logging
 from oddish.settings import Settings
 

@@ -5,9 +5,10 @@ import socket
 import httpx2
 import pytest
 
+from oddish.listening import AddressTaken
 from oddish.readiness import Check, Readiness, Unready
 from oddish.worker.metrics import LOST
-from oddish.worker.probes import AddressUnusable, probes
+from oddish.worker.probes import probes
 
 pytestmark = pytest.mark.anyio
 
@@ -66,6 +67,6 @@ async def test_a_worker_shows_its_counters_and_nothing_else(readiness: Readiness
 async def test_a_taken_port_is_named(readiness: Readiness) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(AddressUnusable, match=f"port {port}.*ODDISH_WORKER_METRICS_PORT"):
+        with pytest.raises(AddressTaken, match=f"port {port}.*ODDISH_WORKER_METRICS_PORT"):
             async with probes("127.0.0.1", port, readiness):
                 pass
