@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from oddish.trials import cancellation
+from oddish.trials.cancellation import BATCH
 
 from .serving import Server, TaskFolder
 
@@ -64,12 +64,11 @@ def test_other_agents_run_once_every_baseline_came_to_what_it_should(
 
 
 def test_a_cancelled_submission_is_cancelled_whole_in_however_many_batches(
-    server: Server, client: httpx2.Client, task_id: str, monkeypatch: pytest.MonkeyPatch
+    server: Server, client: httpx2.Client, task_id: str
 ) -> None:
-    monkeypatch.setattr(cancellation, "BATCH", 1)
-    gated(client, task_id, ORACLE, NOP, {**MODEL, "n_trials": 2})
+    gated(client, task_id, ORACLE, NOP, {**MODEL, "n_trials": BATCH})
     assert client.post("/tasks/cancel", json={"task_ids": [task_id]}).status_code == 200
-    assert states(server) == ["cancelled"] * 4
+    assert states(server) == ["cancelled"] * (BATCH + 2)
 
 
 def test_a_trial_at_the_gate_says_what_it_waits_for(server: Server, client: httpx2.Client, task_id: str) -> None:
