@@ -35,7 +35,6 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.trials.catalogue import ANY_HARBOR
 from oddish.variants.building import builder
-from oddish.worker.condition import readiness_of_worker
 from oddish.worker.credentials import own_credentials
 from oddish.worker.ending import Ending
 from oddish.worker.engines import Engines
@@ -44,6 +43,7 @@ from oddish.worker.heartbeat import Heartbeat
 from oddish.worker.metrics import CLAIM_SECONDS, CLAIMS, FENCED, LOST, REAPED, watch
 from oddish.worker.persistence import insist
 from oddish.worker.providers import offered
+from oddish.worker.readiness import readiness_of_worker
 from oddish.worker.sweeping import Sweeper
 from oddish.worker.taskcache import TaskCache
 from oddish.worker.upkeep import FIRST_UPKEEP_SECONDS, UPKEEP_SECONDS, keep_up
@@ -53,7 +53,7 @@ log = structlog.get_logger()
 
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
-BACKLOG_SECONDS = 1.0
+HURRIED_HOUSEKEEPING_SECONDS = 1.0
 LISTEN_RETRY_SECONDS = 2.0
 FORGOTTEN_SECONDS = 10.0
 REPORT_GRACE_SECONDS = 20.0
@@ -285,7 +285,7 @@ class WorkerService:
             await keep_up(
                 self._database, self._services.store, finished_job_days=self._settings.finished_job_retention_days
             )
-        turn = HOUSEKEEPING_SECONDS if put_away < MOVED_AT_A_TIME else BACKLOG_SECONDS
+        turn = HOUSEKEEPING_SECONDS if put_away < MOVED_AT_A_TIME else HURRIED_HOUSEKEEPING_SECONDS
         turn = turn if next_due is None else min(next_due + 0.05, turn)
         self._housekeeping_due = time.monotonic() + turn
         return turn
