@@ -11,15 +11,18 @@ class AddressTaken(OddishError):
     code = "address_taken"
 
 
-def listen(host: str, port: int, *, who: str = "The server", setting: str = "ODDISH") -> socket.socket:
-    """A listening socket; port 0 is any free one. Raises ``AddressTaken``, which names ``setting``_HOST and _PORT."""
+def listen(host: str, port: int, *, who: str = "The server", prefix: str = "ODDISH_") -> socket.socket:
+    """A listening socket; port 0 is any free one. ``prefix`` is that of the settings HOST and PORT.
+
+    Raises ``AddressTaken``.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
         raise AddressTaken(
             f"{who} cannot listen on {host} port {port}: {error.strerror or error}.",
-            fix=f"Set {setting}_HOST and {setting}_PORT to an address that is free, or stop what uses this one.",
+            fix=f"Set {prefix}HOST and {prefix}PORT to an address that is free, or stop what uses this one.",
         ) from error
     # Inherited by connections: a head and a body sent apart would otherwise wait 40 ms for an acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -36,7 +36,7 @@ async def probes(host: str, port: int, readiness: Readiness) -> AsyncIterator[st
 
     Raises ``AddressTaken``.
     """
-    with contextlib.closing(listen(host, port, who="The worker", setting="ODDISH_WORKER_METRICS")) as listener:
+    with contextlib.closing(listen(host, port, who="The worker", prefix="ODDISH_WORKER_METRICS_")) as listener:
         config = uvicorn.Config(
             _application(readiness),
             log_config=None,
