@@ -5,7 +5,6 @@ What it says may be public: it names no address, no path and nothing that an err
 
 import asyncio
 import functools
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from oddish.db.revision import HEAD
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError
 from oddish.recent import Recent
-from oddish.room import FLOOR_BYTES, MIB
+from oddish.room import FLOOR_BYTES, MIB, free_bytes
 from oddish.storage.store import ArtifactStore
 
 PATIENCE_SECONDS = 2.0
@@ -120,10 +119,9 @@ def disk(directory: Path) -> Check:
 
     async def check() -> str:
         try:
-            found = await asyncio.to_thread(os.statvfs, directory)
+            free = await asyncio.to_thread(free_bytes, directory)
         except OSError:
             raise Unready("cannot be used") from None
-        free = found.f_bavail * found.f_frsize
         if free < FLOOR_BYTES:
             raise Unready(f"has {free // MIB} MiB free")
         return f"has {free // MIB} MiB free"

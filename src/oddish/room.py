@@ -32,11 +32,16 @@ class Shortage:
         return f"{self.message} {self.fix}"
 
 
+def free_bytes(directory: Path) -> int:
+    """Of the disk of ``directory``, for an ordinary user. Raises OSError."""
+    disk = os.statvfs(directory)
+    return disk.f_bavail * disk.f_frsize
+
+
 def shortage(directory: Path) -> Shortage | None:
     """None also for a directory that is not there."""
     try:
-        disk = os.statvfs(directory)
+        free = free_bytes(directory)
     except OSError:
         return None
-    free = disk.f_bavail * disk.f_frsize
     return Shortage(directory, free) if free < FLOOR_BYTES else None

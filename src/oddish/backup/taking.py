@@ -19,11 +19,11 @@ from oddish import __version__
 from oddish.backup import contents, objects
 from oddish.backup.contents import DUMP, FILES, KEY, LIST, Contents
 from oddish.backup.source import Say, address, private_copy, served, storage_url
-from oddish.db.compatibility import EXISTS, REVISION
 from oddish.doctor.store import shown
 from oddish.errors import Conflict, InvalidInput, Unavailable
 from oddish.keyring import Keyring, load_keyring
 from oddish.stack.cluster import DATABASE, Cluster
+from oddish.stack.database import schema_of
 from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 from oddish.storage.store import ArtifactStore
@@ -154,16 +154,15 @@ def _dump(cluster: Cluster, target: Path) -> Rows:
 
 
 def _rows(connection: psycopg.Connection) -> Rows:
-    exists = connection.execute(EXISTS).fetchone() == (True,)
-    revision, remark = (connection.execute(REVISION).fetchone() if exists else None) or (None, None)
-    if revision is None:
+    schema = schema_of(connection)
+    if schema.revision is None:
         raise InvalidInput("There is nothing to back up: the database has no schema yet.")
     tables = connection.execute("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'").fetchall()
     archives = connection.execute("SELECT DISTINCT archive_key FROM task_versions").fetchall()
     prefixes = connection.execute("SELECT DISTINCT artifact_prefix FROM attempts WHERE artifact_prefix IS NOT NULL")
     return Rows(
-        revision=revision,
-        remark=remark,
+        revision=schema.revision,
+        remark=schema.remark,
         postgres=connection.info.server_version // 10_000,
         tables=frozenset(name for (name,) in tables),
         tasks=int(_one(connection, "SELECT count(*) FROM tasks")),

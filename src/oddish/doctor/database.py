@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from oddish.db.compatibility import EXISTS, REVISION, Schema
+from oddish.db.compatibility import Schema
 from oddish.db.revision import HEAD
 from oddish.doctor.clock import judge_skew
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.localstack import embedded_url
 from oddish.stack.binaries import OLDEST_MAJOR
+from oddish.stack.database import schema_of
 
 DATABASE = "Database"
 DRIVER = "postgresql+psycopg://"
@@ -143,8 +144,6 @@ def _described(connection: psycopg.Connection, place: str) -> Server:
     ).fetchall()
     settings: dict[str, str] = dict(rows)
     (read_only,) = connection.execute("SELECT pg_is_in_recovery()").fetchone() or (False,)
-    exists = connection.execute(EXISTS).fetchone() == (True,)
-    row = connection.execute(REVISION).fetchone() if exists else None
     return Server(
         place=place,
         version=int(settings["server_version_num"]),
@@ -152,5 +151,5 @@ def _described(connection: psycopg.Connection, place: str) -> Server:
         connections=int(settings["max_connections"]),
         durable=settings["fsync"] == settings["full_page_writes"] == "on",
         read_only=bool(read_only),
-        schema=Schema(*row) if row else Schema(None),
+        schema=schema_of(connection),
     )

@@ -1,7 +1,6 @@
 """What the local stack keeps on disk: its database, its files, and databases that were replaced."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from oddish.doctor.disk import existing
 from oddish.doctor.finding import Finding, ok, warning
 from oddish.doctor.words import listed, size
 from oddish.home import home
+from oddish.room import free_bytes
 from oddish.stack import upgrade
 from oddish.stack.layout import Layout
 
@@ -38,7 +38,7 @@ def look() -> Iterator[Finding]:
     current = [measure(path, deadline) for path in databases]
     replaced = [measure(path, deadline) for path in upgrade.kept(where.postgres)]
     files = measure(where.store, deadline)
-    yield judge(current, files, free=shutil.disk_usage(existing(where.home)).free, directory=where.home)
+    yield judge(current, files, free=free_bytes(existing(where.home)), directory=where.home)
     if replaced:
         yield judge_replaced(replaced)
 

@@ -30,9 +30,13 @@ def create_missing(maintenance_url: str, name: str) -> None:
 def schema(url: str) -> Schema:
     """Raises ``Unavailable``."""
     with _reported(), _connect(url) as connection:
-        if connection.execute(EXISTS).fetchone() != (True,):
-            return Schema(None)
-        row = connection.execute(REVISION).fetchone()
+        return schema_of(connection)
+
+
+def schema_of(connection: psycopg.Connection) -> Schema:
+    """Raises ``psycopg.Error``."""
+    exists = connection.execute(EXISTS).fetchone() == (True,)
+    row = connection.execute(REVISION).fetchone() if exists else None
     return Schema(None) if row is None else Schema(*row)
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from oddish.errors import Unavailable
 from oddish.removal import used_bytes
+from oddish.room import MIB, free_bytes
 from oddish.stack.cluster import DATABASE, Cluster
 from oddish.stack.postmaster import Postmaster
 
-MIB = 1024**2
 _BACKUP = re.compile(r"\d+\.backup\d+")
 _READY, _STAGED = ".ready-", ".upgrade-"
 _START_SECONDS, _STOP_SECONDS = 300.0, 60.0
@@ -85,7 +85,7 @@ def kept(directory: Path) -> list[Path]:
 def require_room(directory: Path, database_bytes: int, what: str) -> None:
     """Raises ``Unavailable`` when a new cluster with ``database_bytes`` does not fit beside the others."""
     needed = database_bytes + _NEW_CLUSTER_BYTES
-    free = shutil.disk_usage(directory).free
+    free = free_bytes(directory)
     if free < needed:
         raise Unavailable(
             f"{what} takes {needed // MIB} MiB, and {free // MIB} MiB are free in {directory}. Nothing was changed.",
