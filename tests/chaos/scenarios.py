@@ -10,6 +10,9 @@ from chaos.settling import wait
 from chaos.site import Site
 from chaos.workload import WORKS
 
+type Scenario = Callable[[Site, User, str], list[str]]
+"""Given a worker, returns all that are involved."""
+
 PATIENCE = 60.0
 RUNNING = "SELECT worker_id FROM attempts WHERE trial_id = %s AND state = 'running' AND stage = 'agent_running'"
 EXPIRE = "UPDATE workers SET lease_until = clock_timestamp() - interval '1 second' WHERE id = %s"
@@ -64,7 +67,7 @@ def _running(site: Site, user: User, work: str) -> tuple[str, object]:
     return trial, life
 
 
-SCENARIOS: Mapping[str, Callable[[Site, User, str], list[str]]] = {
+SCENARIOS: Mapping[str, Scenario] = {
     "fencing removed": take_the_trial_of_a_frozen_worker,
     "sweep removed": kill_a_worker_with_its_keepers,
     "uploads not checked": keep_many_files,
@@ -72,4 +75,4 @@ SCENARIOS: Mapping[str, Callable[[Site, User, str], list[str]]] = {
     "cancels not passed on": cancel_what_has_no_end,
     "cancels forgotten in the end": cancel_what_ends_soon,
 }
-"""By breakage. Each returns the workers that are involved."""
+"""By breakage."""

@@ -31,6 +31,7 @@ def settle(
     *,
     patience: float,
     gone: float = GONE_SECONDS,
+    brooms: int = BROOMS,
     said: Callable[[str], None] = lambda what: None,
 ) -> Settled:
     """Wait at most ``patience`` seconds for the ends, and ``gone`` for what killed attempts left to go by itself."""
@@ -42,7 +43,7 @@ def settle(
     late = _unfinished(site)
     said("all trials have ended" if not late else f"{len(late)} trials have not ended")
     if not late:
-        _sweep(site, users, workers, patience, gone, said)
+        _sweep(site, users[0], workers, patience, gone, brooms, said)
     left = site.left_of_attempts(workers) if not late else []
     for name in (*workers, *servers):
         site.release(name)
@@ -55,21 +56,22 @@ def settle(
 
 def _sweep(
     site: Site,
-    users: Sequence[User],
+    sweeper: User,
     workers: Sequence[str],
     patience: float,
     gone: float,
+    brooms: int,
     said: Callable[[str], None],
 ) -> None:
     wait(lambda: not site.left_of_attempts(workers), gone)
-    for _ in range(BROOMS):
+    for _ in range(brooms):
         left = site.left_of_attempts(workers)
         if not left:
             said("nothing is left to sweep")
             return
         said(f"to be swept: {', '.join(f'{entry.kind} {entry.name}' for entry in left)}")
         for _ in workers:
-            users[0].submit(WORKS["short"], 2)
+            sweeper.submit(WORKS["short"], 2)
         wait(lambda: not _unfinished(site), patience)
         wait(lambda: not site.left_of_attempts(workers), 2.0)
 
