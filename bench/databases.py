@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psycopg
 
-import oddish.db
+from oddish.db import migration
 from oddish.stack.postgres import EmbeddedPostgres
 
 KEY = "ok_" + "b" * 32
@@ -46,7 +46,7 @@ def plain(url: str) -> str:
 @contextmanager
 def database() -> Iterator[Database]:
     with tempfile.TemporaryDirectory(prefix="oddish-bench-") as name, EmbeddedPostgres(Path(name)) as server:
-        oddish.db.upgrade(server.url())
+        migration.upgrade(server.url())
         yield Database(server.url(), Path(name) / "postgres.log", Path(name))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import oddish.db
 from bench.progress import say
+from oddish.db import migration
 from support.fleet import Fleet
 from support.migrations import release
 
@@ -86,7 +86,7 @@ class Disturber:
 
     def _migrate(self) -> None:
         migrations = release(self.directory, EXPANDS, contracts=False)
-        oddish.db.upgrade(self.fleet.direct_database_url, migrations=migrations)
+        migration.upgrade(self.fleet.direct_database_url, migrations=migrations)
         self._note("migration that adds a column", None)
 
     def _restarting(self, name: str) -> Callable[[], None]:

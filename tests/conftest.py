@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-import oddish.db
+from oddish.db import migration
 from oddish.stack.postgres import EmbeddedPostgres
 
 _SERVER = "ODDISH_TEST_DATABASE_URL"
@@ -80,7 +80,7 @@ def postgres() -> Iterator[Postgres]:
 def migrated_template(postgres: Postgres, worker_name: str) -> Iterator[str]:
     """The name of a migrated database that is only ever copied."""
     name = f"oddish_template_{os.getpid()}_{worker_name}"
-    oddish.db.upgrade(postgres.create(name))
+    migration.upgrade(postgres.create(name))
     yield name
     postgres.drop(name)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-import oddish.db
+from oddish.db import migration
 from support.deployments import Deployment, RunningWorker
 from support.migrations import NEXT, release
 
@@ -86,7 +86,7 @@ async def test_a_worker_starts_beside_a_newer_schema_only_when_that_grew(
     deployment: Deployment, tmp_path: Path, contracts: bool
 ) -> None:
     migrations = release(tmp_path, "ALTER TABLE workers ADD COLUMN colour text", contracts=contracts)
-    await asyncio.to_thread(oddish.db.upgrade, deployment.settings.database_url, migrations=migrations)
+    await asyncio.to_thread(migration.upgrade, deployment.settings.database_url, migrations=migrations)
     async with worker_process(deployment, ODDISH_LOG_FORMAT="json") as worker:
         if contracts:
             assert await asyncio.wait_for(worker.process.wait(), 60) == 1

@@ -53,9 +53,9 @@ import psycopg
 from cryptography.fernet import Fernet
 from obstore.store import S3Store
 
-import oddish.db
 from oddish import Client
 from oddish.client.types import NewKeyRequest
+from oddish.db import migration
 from oddish.stack import process
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.stack.process import Process
@@ -122,7 +122,7 @@ class Fleet:
         storage = self._program(STORAGE, moto, _plain(), lambda _: answers(self.storage_port))
         self._units |= {DATABASE: database, STORAGE: storage}
         self.start(DATABASE)
-        oddish.db.upgrade(self.direct_database_url)
+        migration.upgrade(self.direct_database_url)
         self.start(STORAGE)
         httpx2.put(f"http://127.0.0.1:{self.storage_port}/{BUCKET}", trust_env=False).raise_for_status()
         if self._proxied:

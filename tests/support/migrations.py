@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-import oddish.db
+from oddish.db import migration
 from oddish.db.revision import HEAD
 
 NEXT = "9001"
@@ -25,7 +25,7 @@ def upgrade() -> None:
 def release(directory: Path, statements: str, *, contracts: bool) -> Path:
     """A copy of the migrations in ``directory`` with one more, ``NEXT``."""
     copy = directory / "migrations"
-    shutil.copytree(oddish.db.MIGRATIONS, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(migration.MIGRATIONS, copy, ignore=shutil.ignore_patterns("__pycache__"))
     text = _MIGRATION.format(revision=NEXT, former=HEAD, contracts=contracts, statements=statements)
     (copy / "versions" / f"{NEXT}_next.py").write_text(text)
     return copy

@@ -6,8 +6,8 @@
 import os
 import sys
 
-from oddish.db import shuts_out, upgrade
 from oddish.db.compatibility import UnknownSchema
+from oddish.db.migration import shuts_out, upgrade
 from oddish.db.revision import HEAD
 
 USAGE = "usage: ODDISH_DATABASE_URL=postgresql+psycopg://... python -m oddish.db upgrade|check"

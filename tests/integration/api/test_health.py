@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-import oddish.db
+from oddish.db import migration
 from oddish.db.revision import HEAD
 from oddish.settings import Settings
 from support.migrations import NEXT, release
@@ -55,7 +55,7 @@ def test_a_running_server_stays_ready_while_the_schema_only_grows(
     server: Server, client: httpx2.Client, tmp_path: Path, statement: str, contracts: bool, status: int
 ) -> None:
     migrations = release(tmp_path, statement, contracts=contracts)
-    oddish.db.upgrade(server.services.settings.database_url, migrations=migrations)
+    migration.upgrade(server.services.settings.database_url, migrations=migrations)
     assert client.get("/tasks").status_code == 200
     answer = client.get("/health/ready")
     assert answer.status_code == status

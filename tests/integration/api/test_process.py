@@ -15,7 +15,7 @@ import httpx2
 import psycopg
 import pytest
 
-import oddish.db
+from oddish.db import migration
 from support.migrations import NEXT, release
 
 from .serving import KEY, Postgres, Server, TaskFolder
@@ -162,7 +162,7 @@ def test_a_server_starts_beside_a_newer_schema_that_only_grew(
     database_url: str, oddish_home: Path, tmp_path: Path
 ) -> None:
     migrations = release(tmp_path, "ALTER TABLE workers ADD COLUMN colour text", contracts=False)
-    oddish.db.upgrade(database_url, migrations=migrations)
+    migration.upgrade(database_url, migrations=migrations)
     port = free_port()
     with (
         running(environment(database_url, oddish_home, ODDISH_PORT=str(port))),
@@ -173,7 +173,7 @@ def test_a_server_starts_beside_a_newer_schema_that_only_grew(
 
 def test_a_newer_schema_that_shrank_is_refused_by_name(database_url: str, oddish_home: Path, tmp_path: Path) -> None:
     migrations = release(tmp_path, "ALTER TABLE workers DROP COLUMN version", contracts=True)
-    oddish.db.upgrade(database_url, migrations=migrations)
+    migration.upgrade(database_url, migrations=migrations)
     message = refusal(environment(database_url, oddish_home))
     assert f"revision '{NEXT}', of a newer release" in message
 

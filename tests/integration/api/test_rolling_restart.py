@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-import oddish.db
+from oddish.db import migration
 from support.migrations import NEXT, release
 
 from .serving import KEY
@@ -95,7 +95,7 @@ def test_no_request_fails_while_servers_are_restarted_and_the_schema_grows(
             wait_until_ready(url)
         with balancer.working():
             migrations = release(tmp_path, "ALTER TABLE trials ADD COLUMN colour text", contracts=False)
-            assert oddish.db.upgrade(database_url, migrations=migrations) == "same"
+            assert migration.upgrade(database_url, migrations=migrations) == "same"
             for process, url, own in zip((first, second), urls, settings, strict=True):
                 end(process)
                 servers.enter_context(running(own))

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import oddish.db
+from oddish.db import migration
 from oddish.keyring import load_keyring
 from oddish.stack.layout import Layout, layout
 from oddish.stack.postgres import EmbeddedPostgres
@@ -52,7 +52,7 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = Layout(directory / "home")
     where.create()
     with EmbeddedPostgres(where.postgres, durable=False) as server:
-        oddish.db.upgrade(server.url())
+        migration.upgrade(server.url())
         with psycopg.connect(server.url().replace("+psycopg", "", 1), autocommit=True) as connection:
             connection.execute(ROWS.encode())
     load_keyring(None, where.home)

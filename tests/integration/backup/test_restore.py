@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-import oddish.db
 from oddish.backup import contents
 from oddish.backup.restoring import Restored, restore
+from oddish.db import migration
 from oddish.db.revision import HEAD
 from oddish.errors import Conflict, InvalidInput, NotFound, Unavailable
 from oddish.stack import database
@@ -128,7 +128,7 @@ def test_a_backup_of_an_older_release_is_brought_up_to_date(
         if path.name > "0002":
             path.unlink()
     with EmbeddedPostgres(older.postgres, durable=False) as server:
-        oddish.db.upgrade(server.url(), migrations=migrations)
+        migration.upgrade(server.url(), migrations=migrations)
         assert database.schema(server.url()).fit() == "behind"
     monkeypatch.setenv("ODDISH_HOME", str(older.home))
     made, described = backup(tmp_path / "backups", older)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-import oddish.db
+from oddish.db import migration
 from oddish.db.__main__ import main
 from oddish.db.compatibility import UnknownSchema
 from oddish.db.revision import HEAD
@@ -37,14 +37,14 @@ def database(database_url: str) -> Iterator[psycopg.Connection]:
 
 
 def test_this_release_works_with_a_schema_that_only_grew(database_url: str, tmp_path: Path) -> None:
-    assert oddish.db.upgrade(database_url, migrations=release(tmp_path, EXPANDS, contracts=False)) == "same"
+    assert migration.upgrade(database_url, migrations=release(tmp_path, EXPANDS, contracts=False)) == "same"
     found = schema(database_url)
     assert (found.revision, found.fit()) == (NEXT, "ahead")
     found.check()
 
 
 def test_this_release_refuses_a_schema_that_lost_something(database_url: str, tmp_path: Path) -> None:
-    oddish.db.upgrade(database_url, migrations=release(tmp_path, CONTRACTS, contracts=True))
+    migration.upgrade(database_url, migrations=release(tmp_path, CONTRACTS, contracts=True))
     found = schema(database_url)
     assert (found.fit(), found.oldest_code) == ("beyond", NEXT)
     with pytest.raises(UnknownSchema, match=NEXT):
@@ -55,7 +55,7 @@ def test_an_older_release_leaves_a_newer_schema_as_it_is(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
-    oddish.db.upgrade(database_url, migrations=release(tmp_path, EXPANDS, contracts=False))
+    migration.upgrade(database_url, migrations=release(tmp_path, EXPANDS, contracts=False))
     assert main(["upgrade"]) == 0
     assert "nothing was changed" in capsys.readouterr().out
     assert schema(database_url).revision == NEXT
@@ -65,7 +65,7 @@ def test_an_older_release_says_why_it_does_not_upgrade_what_it_cannot_use(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
-    oddish.db.upgrade(database_url, migrations=release(tmp_path, CONTRACTS, contracts=True))
+    migration.upgrade(database_url, migrations=release(tmp_path, CONTRACTS, contracts=True))
     assert main(["upgrade"]) == 1
     assert NEXT in capsys.readouterr().err
 
@@ -75,7 +75,7 @@ def test_it_can_be_asked_whether_an_upgrade_shuts_out_those_who_work(
     database_url: str, tmp_path: Path, contracts: bool
 ) -> None:
     migrations = release(tmp_path, CONTRACTS if contracts else EXPANDS, contracts=contracts)
-    assert oddish.db.shuts_out(database_url, migrations=migrations) is contracts
+    assert migration.shuts_out(database_url, migrations=migrations) is contracts
     assert schema(database_url).revision == HEAD
 
 
@@ -90,7 +90,7 @@ def test_a_database_that_is_up_to_date_shuts_nobody_out(
 def test_two_processes_that_migrate_at_once_take_turns(postgres: Postgres) -> None:
     url = postgres.create("migrated_by_two")
     with ThreadPoolExecutor() as pool:
-        assert list(pool.map(oddish.db.upgrade, [url, url])) == ["same", "same"]
+        assert list(pool.map(migration.upgrade, [url, url])) == ["same", "same"]
     assert (schema(url).revision, schema(url).fit("0000")) == (HEAD, "beyond")
     postgres.drop("migrated_by_two")
 
@@ -101,7 +101,7 @@ def test_who_wants_a_table_that_waits_for_a_migration_waits_a_few_seconds(
     migrations = release(tmp_path, EXPANDS, contracts=False)
     database.execute("SELECT FROM jobs")
     with ThreadPoolExecutor() as pool:
-        migrating = pool.submit(oddish.db.upgrade, database_url, migrations=migrations, pause_seconds=0.1)
+        migrating = pool.submit(migration.upgrade, database_url, migrations=migrations, pause_seconds=0.1)
         with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as other:
             wait_until_somebody_waits(other)
             started = time.monotonic()
@@ -110,18 +110,18 @@ def test_who_wants_a_table_that_waits_for_a_migration_waits_a_few_seconds(
         assert not migrating.done()
         database.rollback()
         assert migrating.result(60) == "same"
-    assert waited < oddish.db.LOCK_SECONDS + 2
+    assert waited < migration.LOCK_SECONDS + 2
     assert schema(database_url).revision == NEXT
 
 
 def test_a_table_that_stays_locked_leaves_the_schema_as_it_was(
     database_url: str, database: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oddish.db, "LOCK_SECONDS", 1)
+    monkeypatch.setattr(migration, "LOCK_SECONDS", 1)
     migrations = release(tmp_path, EXPANDS, contracts=False)
     database.execute("SELECT FROM jobs")
     with pytest.raises(OperationalError, match="lock timeout"):
-        oddish.db.upgrade(database_url, migrations=migrations, patience_seconds=0)
+        migration.upgrade(database_url, migrations=migrations, patience_seconds=0)
     database.rollback()
     assert schema(database_url).revision == HEAD
 

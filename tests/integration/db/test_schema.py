@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine, inspect, text
 
-import oddish.db
+from oddish.db import migration
 from oddish.db.__main__ import main
 from oddish.db.revision import HEAD
 from oddish.db.tables import metadata
@@ -53,12 +53,12 @@ def test_the_same_columns(inspector: sqlalchemy.Inspector, name: str) -> None:
 
 def test_the_expected_revision_is_the_only_head() -> None:
     config = Config()
-    config.set_main_option("script_location", str(oddish.db.MIGRATIONS))
+    config.set_main_option("script_location", str(migration.MIGRATIONS))
     assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
 
 
 def test_upgrading_twice_changes_nothing(database_url: str) -> None:
-    oddish.db.upgrade(database_url)
+    migration.upgrade(database_url)
     engine = create_engine(database_url)
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
@@ -81,13 +81,13 @@ def test_rows_of_the_first_revision_survive_the_later_ones(postgres: Postgres) -
     url = postgres.create("of_the_first_revision")
     engine = create_engine(url, poolclass=NullPool)
     config = Config()
-    config.set_main_option("script_location", str(oddish.db.MIGRATIONS))
+    config.set_main_option("script_location", str(migration.MIGRATIONS))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
         connection.execute(text("INSERT INTO organisations (id, name) VALUES ('default', 'Default')"))
         connection.execute(text("INSERT INTO users (id, org_id, name, role) VALUES ('a', 'default', 'a', 'admin')"))
-    oddish.db.upgrade(url)
+    migration.upgrade(url)
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
         assert connection.scalar(text("SELECT count(*) FROM users")) == 1
@@ -96,7 +96,7 @@ def test_rows_of_the_first_revision_survive_the_later_ones(postgres: Postgres) -
 
 def test_every_migration_says_whether_former_code_works_after_it() -> None:
     config = Config()
-    config.set_main_option("script_location", str(oddish.db.MIGRATIONS))
+    config.set_main_option("script_location", str(migration.MIGRATIONS))
     silent = [
         script.revision
         for script in ScriptDirectory.from_config(config).walk_revisions()

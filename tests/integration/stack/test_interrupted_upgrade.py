@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import oddish.db
+from oddish.db import migration
 from oddish.errors import Unavailable
 from oddish.stack import binaries, database, upgrade
 from oddish.stack.postgres import EmbeddedPostgres
@@ -53,7 +53,7 @@ def of_the_older_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
         EmbeddedPostgres(directory, durable=False, installed=binaries.installed()[1:]) as server,
         connect(server) as connection,
     ):
-        oddish.db.upgrade(server.url())
+        migration.upgrade(server.url())
         connection.execute("CREATE TABLE t AS SELECT n FROM generate_series(1, 1000) n")
     return directory
 

@@ -1,4 +1,4 @@
-"""Alembic's entry point. The connection comes from `oddish.db.upgrade`; there is no offline mode."""
+"""Alembic's entry point. The connection comes from `oddish.db.migration`; there is no offline mode."""
 
 from alembic import context
 
