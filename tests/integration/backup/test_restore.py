@@ -2,8 +2,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,34 +19,17 @@ from oddish.stack.lock import open_lock, sign, try_lock
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.storage.manifest import read_manifest
 from oddish.storage.store import ArtifactStore
+from support.deadly_steps import die_at
 from support.migrations import release
 
 from .conftest import ARCHIVE, PREFIX, running, trials
 from .test_backup import backup
 
-KILLED_AT_A_STEP = """
-import os, pathlib, sys
+RESTORE = """
+import pathlib
 from oddish.backup.restoring import restore
-from oddish.stack.cluster import Cluster
 from oddish.stack.layout import layout
-from oddish.stack.postmaster import Postmaster
-
-left = int(sys.argv[2])
-
-def step(owner, name):
-    real = getattr(owner, name)
-    def deadly(*arguments, **options):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), 9)
-        return real(*arguments, **options)
-    setattr(owner, name, deadly)
-
-for owner, name in ((Cluster, "_run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
-    step(owner, name)
 restore(pathlib.Path(sys.argv[1]), layout(), replace=True, say=lambda line: None)
-os._exit(0)
 """
 STEPS = 10
 """Its contents, initdb, its statement and pg_restore; the start and stop of one server; four renames."""
@@ -218,16 +199,11 @@ def test_a_kill_at_any_step_leaves_the_old_database_or_the_new_one(where: Layout
     made, _ = backup(tmp_path / "backups", where)
     with running(where) as connection:
         connection.execute("UPDATE tasks SET name = 'newer'")
-    assert die_at(made, step) == -signal.SIGKILL
+    assert die_at(step, RESTORE, made) == -signal.SIGKILL
     assert names(where) == [("task" if step >= STEPS - 2 else "newer",)]
     assert {path.name for path in where.postgres.iterdir() if path.name.startswith(".")} == set()
 
 
 def test_these_are_all_steps(where: Layout, tmp_path: Path) -> None:
     made, _ = backup(tmp_path / "backups", where)
-    assert die_at(made, STEPS) == 0
-
-
-def die_at(backup: Path, step: int) -> int:
-    program = [sys.executable, "-c", KILLED_AT_A_STEP, str(backup), str(step)]
-    return subprocess.run(program, check=False).returncode
+    assert die_at(STEPS, RESTORE, made) == 0

@@ -2,8 +2,6 @@
 
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
@@ -13,34 +11,17 @@ from oddish.db import migration
 from oddish.errors import Unavailable
 from oddish.stack import binaries, database, upgrade
 from oddish.stack.postgres import EmbeddedPostgres
+from support.deadly_steps import die_at
 
 pytestmark = [
     pytest.mark.usefixtures("oddish_home"),
     pytest.mark.skipif(len(binaries.installed()) < 2, reason="one version of PostgreSQL is installed"),
 ]
 
-KILLED_AT_A_STEP = """
-import os, pathlib, sys
-from oddish.stack.cluster import Cluster
+START = """
+import pathlib
 from oddish.stack.postgres import EmbeddedPostgres
-from oddish.stack.postmaster import Postmaster
-
-directory, left = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-
-def step(owner, name):
-    real = getattr(owner, name)
-    def deadly(*arguments, **options):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), 9)
-        return real(*arguments, **options)
-    setattr(owner, name, deadly)
-
-for owner, name in ((Cluster, "_run"), (Postmaster, "wait_ready"), (Postmaster, "stop"), (pathlib.Path, "rename")):
-    step(owner, name)
-EmbeddedPostgres(directory).start()
-os._exit(0)
+EmbeddedPostgres(pathlib.Path(sys.argv[1])).start()
 """
 STEPS = range(13)
 """pg_dump, initdb, its statement and pg_restore; the starts and stops of three servers; four renames."""
@@ -67,14 +48,9 @@ def connect(server: EmbeddedPostgres) -> psycopg.Connection:
     return psycopg.connect(server.url().replace("+psycopg", ""), autocommit=True)
 
 
-def die_at(directory: Path, step: int) -> int:
-    program = [sys.executable, "-c", KILLED_AT_A_STEP, str(directory), str(step)]
-    return subprocess.run(program, check=False).returncode
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_no_step_can_lose_the_data(directory: Path, step: int) -> None:
-    assert die_at(directory, step) == -signal.SIGKILL
+    assert die_at(step, START, directory) == -signal.SIGKILL
     newest, older, *_ = binaries.installed()
     with EmbeddedPostgres(directory, durable=False) as server, connect(server) as connection:
         assert connection.execute("SELECT sum(n) FROM t").fetchall() == [(500500,)]
@@ -87,7 +63,7 @@ def test_no_step_can_lose_the_data(directory: Path, step: int) -> None:
 
 
 def test_these_are_all_steps(directory: Path) -> None:
-    assert die_at(directory, len(STEPS)) == 0
+    assert die_at(len(STEPS), START, directory) == 0
 
 
 def test_an_upgrade_that_does_not_fit_on_the_disk_is_refused_before_it_begins(tmp_path: Path) -> None:
