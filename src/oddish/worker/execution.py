@@ -51,8 +51,6 @@ OWN_TASK = "task"
 """Beside the directory of the trial, whose name is that of the attempt."""
 CANCEL_GRACE_SECONDS = 15.0
 """What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
-
-
 OVERDUE_SECONDS = 120.0
 """How long after its deadline a child is killed that has not ended; it needs up to a minute to do so itself."""
 

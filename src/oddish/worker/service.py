@@ -36,7 +36,7 @@ from oddish.tasks.archive import ArchiveLimits
 from oddish.trials.catalogue import ANY_HARBOR
 from oddish.variants.building import builder
 from oddish.worker.credentials import own_credentials
-from oddish.worker.ending import Ending
+from oddish.worker.draining import Draining
 from oddish.worker.engines import Engines
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
@@ -98,7 +98,7 @@ class WorkerService:
         self._seen_owned: Set[tuple[int, int]] = frozenset()
         self._wake = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
-        self._ending = Ending(settings.drain_seconds)
+        self._draining = Draining(settings.drain_seconds)
         self.readiness = readiness_of_worker(settings, self._database, store, self._engines.own, self._lease_left)
         self._stopping = False
         self._fenced: str | None = None
@@ -125,8 +125,8 @@ class WorkerService:
         Asked again, do as ``stop`` does.
         """
         self.readiness.drain()
-        self._ending.begin(now=time.monotonic())
-        patience = self._ending.remaining(now=time.monotonic())
+        self._draining.begin(now=time.monotonic())
+        patience = self._draining.remaining(now=time.monotonic())
         log.info("draining", worker=self.id, executions=len(self._executions), seconds=round(patience, 1))
         self._wake.set()
 
@@ -222,7 +222,7 @@ class WorkerService:
                 wait = min(wait, await self._keep_house())
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
-                able = free > 0 and leased and not self._ending.begun and self._has_room()
+                able = free > 0 and leased and not self._draining.begun and self._has_room()
                 claims = await self._claim(free) if able else []
             except EngineUnavailable as error:
                 log.error("nothing is claimed without an engine", error=str(error))
@@ -234,7 +234,7 @@ class WorkerService:
                 self._start(held)
             if not claims:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(wait, self._ending.remaining(now=time.monotonic()))):
+                    async with asyncio.timeout(min(wait, self._draining.remaining(now=time.monotonic()))):
                         await self._wake.wait()
 
     def _has_room(self) -> bool:
@@ -292,7 +292,7 @@ class WorkerService:
 
     def _is_over(self) -> bool:
         running = len(self._executions)
-        self._stopping = self._stopping or self._ending.due(now=time.monotonic(), running=running)
+        self._stopping = self._stopping or self._draining.due(now=time.monotonic(), running=running)
         return self._stopping or self._fenced is not None
 
     def _start(self, held: Claim) -> None:

@@ -3,7 +3,7 @@
 import math
 
 
-class Ending:
+class Draining:
     """Times are seconds of one monotonic clock."""
 
     def __init__(self, patience: float) -> None:
