@@ -10,7 +10,7 @@ from pathlib import Path
 from oddish.errors import InvalidInput, NotFound
 
 FORMAT = 1
-DESCRIPTION, DUMP, LIST, FILES, KEY = "backup.json", "database.dump", "store.jsonl", "store", "secret.key"
+DESCRIPTION, DUMP, LIST, FILES = "backup.json", "database.dump", "store.jsonl", "store"
 NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(-\d+)?")
 
 

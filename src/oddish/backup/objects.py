@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.backup.contents import Stored, sha256
+from oddish.backup.source import Say
 from oddish.errors import OddishError
 from oddish.storage.errors import ObjectNotFound, StorageUnavailable
 from oddish.storage.keys import artifact_key, checked_key
@@ -15,8 +16,6 @@ from oddish.storage.store import ArtifactStore
 
 CONCURRENCY = 8
 _TOLD_EVERY = 1000
-
-type Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

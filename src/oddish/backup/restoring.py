@@ -8,9 +8,10 @@ from pathlib import Path
 import psycopg
 
 from oddish.backup import contents, objects
-from oddish.backup.contents import DUMP, FILES, KEY, LIST, Contents
-from oddish.backup.source import Say, exclusive, private_copy, refuse_foreign, storage_url
-from oddish.backup.taking import key_id, table_of_contents
+from oddish.backup.contents import DUMP, FILES, LIST, Contents
+from oddish.backup.secretkey import key_id, put_key
+from oddish.backup.source import Say, exclusive, refuse_foreign, storage_url
+from oddish.backup.taking import table_of_contents
 from oddish.db.compatibility import Schema
 from oddish.db.revision import HEAD
 from oddish.errors import Conflict, InvalidInput
@@ -63,7 +64,7 @@ def restore(place: Path, where: Layout, *, replace: bool, say: Say) -> Restored:
             damaged = asyncio.run(objects.put_back(store, backup / FILES, contents.read_list(backup), say))
         say("Restoring the database ...")
         kept = server.restore(backup / DUMP, lambda url: _prepare(where, url))
-        key_restored, old_key = _put_key(backup, where) if described.key_included else (False, ())
+        key_restored, old_key = put_key(backup, where) if described.key_included else (False, ())
         return Restored(
             backup=backup,
             contents=described,
@@ -115,16 +116,3 @@ def _in_use(server: EmbeddedPostgres, where: Layout) -> bool:
 def _prepare(where: Layout, url: str) -> None:
     migrate(Context(where, url, token=""))
     database.analyze(url)
-
-
-def _put_key(backup: Path, where: Layout) -> tuple[bool, tuple[Path, ...]]:
-    """Whether the key in the backup is a new one here, and where the one from before is now."""
-    target = where.home / KEY
-    content = (backup / KEY).read_bytes()
-    kept: tuple[Path, ...] = ()
-    if target.exists():
-        if target.read_bytes() == content:
-            return False, ()
-        kept = (upgrade.set_aside(target),)
-    private_copy(backup / KEY, target)
-    return True, kept

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
@@ -18,6 +17,7 @@ from oddish.stack.postgres import EmbeddedPostgres
 from oddish.stack.sockets import socket_directory
 
 type Say = Callable[[str], None]
+"""Is told what is going on, a line at a time."""
 
 
 def storage_url(where: Layout) -> str:
@@ -80,8 +80,3 @@ def _cluster(where: Layout) -> Cluster:
 def address(cluster: Cluster) -> str:
     """For psycopg."""
     return make_conninfo(host=str(cluster.sockets), port=PORT, user=SUPERUSER, dbname=DATABASE)
-
-
-def private_copy(source: Path, target: Path) -> None:
-    target.touch(mode=0o600)
-    target.write_bytes(source.read_bytes())

@@ -17,11 +17,11 @@ from psycopg import IsolationLevel
 
 from oddish import __version__
 from oddish.backup import contents, objects
-from oddish.backup.contents import DUMP, FILES, KEY, LIST, Contents
-from oddish.backup.source import Say, address, private_copy, served, storage_url
+from oddish.backup.contents import DUMP, FILES, LIST, Contents
+from oddish.backup.secretkey import key_id, take_key
+from oddish.backup.source import Say, address, served, storage_url
 from oddish.doctor.store import shown
 from oddish.errors import Conflict, InvalidInput, Unavailable
-from oddish.keyring import Keyring, load_keyring
 from oddish.stack.cluster import DATABASE, Cluster
 from oddish.stack.database import schema_of
 from oddish.stack.layout import Layout
@@ -78,21 +78,12 @@ def take(place: Path, where: Layout, *, with_store: bool, with_key: bool, say: S
             file_bytes=sum(entry.size for entry in copied.stored),
             missing=tuple(sorted(copied.missing)),
             damaged=tuple(sorted(copied.damaged)),
-            key_included=with_key and _take_key(where, staging),
+            key_included=with_key and take_key(where, staging),
             key_id=key_id(where),
         )
         description.write(staging)
         os.sync()
         return staging.rename(_free_name(place)), description
-
-
-def key_id(where: Layout) -> str | None:
-    """Tells secret keys apart without telling them."""
-    configured = os.environ.get("ODDISH_SECRET_KEY")
-    if not configured and not (where.home / KEY).exists():
-        return None
-    keyring: Keyring = load_keyring(configured, where.home)
-    return keyring.derive("backup").hex()[:16]
 
 
 @contextmanager
@@ -201,15 +192,3 @@ def _copy_store(where: Layout, named: objects.Named, staging: Path, earlier: lis
     copied = asyncio.run(objects.collect(store, named, staging / FILES, before, known, say))
     contents.write_list(staging, copied.stored)
     return copied
-
-
-def _take_key(where: Layout, staging: Path) -> bool:
-    if os.environ.get("ODDISH_SECRET_KEY"):
-        raise InvalidInput(
-            "The secret key is the one in ODDISH_SECRET_KEY, which is not written to files.",
-            fix="Leave out --with-key, and keep that key in a safe place yourself.",
-        )
-    if not (where.home / KEY).exists():
-        return False
-    private_copy(where.home / KEY, staging / KEY)
-    return True
