@@ -11,6 +11,7 @@ import pytest
 
 from oddish.client.types import Submitted, Trial
 from support.fleet import KEY, Fleet
+from support.waiting import eventually
 
 SECONDS = 3
 BACK = 120.0
@@ -54,13 +55,6 @@ def request(task_id: str, trials: int) -> dict:
         "experiment_id": f"fleet-{time.monotonic_ns()}",
         "priority": "low",
     }
-
-
-def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
 
 
 def trials(fleet: Fleet, wanted: list[str], *, server: str = "server-1") -> list[Trial]:
@@ -134,7 +128,7 @@ def test_what_a_worker_stores_is_read_at_every_server(fleet: Fleet, examples: Pa
 
 def test_a_killed_worker_has_its_trials_run_by_another(fleet: Fleet, steady: Path) -> None:
     wanted = submit(fleet, steady, 4)
-    until(lambda: len(running_at(fleet, "worker-1", wanted)) == 2)
+    eventually(lambda: len(running_at(fleet, "worker-1", wanted)) == 2)
     hit = running_at(fleet, "worker-1", wanted)
     [*_, dead] = fleet.worker_ids("worker-1")
     fleet.kill("worker-1")
@@ -172,7 +166,7 @@ def test_one_idempotency_key_is_one_submission_wherever_it_arrives(fleet: Fleet,
 
 def test_a_worker_that_is_stopped_gives_its_trials_back_uncharged(fleet: Fleet, steady: Path) -> None:
     wanted = submit(fleet, steady, 4)
-    until(lambda: len(running_at(fleet, "worker-1", wanted)) == 2)
+    eventually(lambda: len(running_at(fleet, "worker-1", wanted)) == 2)
     hit = running_at(fleet, "worker-1", wanted)
     assert fleet.stop("worker-1") == 0
     fleet.wait_until_quiet(BACK)
@@ -182,7 +176,7 @@ def test_a_worker_that_is_stopped_gives_its_trials_back_uncharged(fleet: Fleet, 
 
 def test_everything_is_restarted_in_turn_while_trials_run(fleet: Fleet, steady: Path) -> None:
     wanted = submit(fleet, steady, 8)
-    until(lambda: len(running_at(fleet, "worker-2", wanted)) == 2)
+    eventually(lambda: len(running_at(fleet, "worker-2", wanted)) == 2)
     assert [fleet.restart(name) for name in (*fleet.servers, *fleet.workers)] == [0, 0, 0, 0]
     fleet.wait_until_quiet(BACK)
     assert_recorded_once(fleet, wanted)
@@ -199,7 +193,7 @@ def test_a_server_that_is_killed_takes_nothing_with_it(fleet: Fleet, steady: Pat
 
 def test_a_database_that_is_killed_and_comes_back_costs_no_attempt(fleet: Fleet, steady: Path) -> None:
     wanted = submit(fleet, steady, 4)
-    until(lambda: running_at(fleet, "worker-1", wanted) and running_at(fleet, "worker-2", wanted))
+    eventually(lambda: running_at(fleet, "worker-1", wanted) and running_at(fleet, "worker-2", wanted))
     fleet.kill("database")
     fleet.start("database")
     fleet.wait_until_quiet(BACK)
@@ -209,9 +203,9 @@ def test_a_database_that_is_killed_and_comes_back_costs_no_attempt(fleet: Fleet,
 
 def test_a_store_that_is_away_for_a_moment_costs_no_attempt(fleet: Fleet, steady: Path) -> None:
     wanted = submit(fleet, steady, 2)
-    until(lambda: sum(len(running_at(fleet, name, wanted)) for name in fleet.workers) == 2)
+    eventually(lambda: sum(len(running_at(fleet, name, wanted)) for name in fleet.workers) == 2)
     fleet.storage_proxy.go_down()
-    until(lambda: any(event["event"] == "store away" for name in fleet.workers for event in fleet.events(name)))
+    eventually(lambda: any(event["event"] == "store away" for name in fleet.workers for event in fleet.events(name)))
     fleet.storage_proxy.come_back()
     fleet.wait_until_quiet(BACK)
     assert_recorded_once(fleet, wanted)

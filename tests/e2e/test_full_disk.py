@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,14 +18,7 @@ from oddish.stack.client import Stack
 from oddish.stack.cluster import Cluster
 from oddish.stack.layout import layout
 from support.command_line import Cli
-
-
-def eventually[Found](condition: Callable[[], Found], timeout: float = 120.0) -> Found:
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
-    return found
+from support.waiting import eventually
 
 
 @pytest.fixture

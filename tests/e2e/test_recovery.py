@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from oddish.stack import process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
+from support.waiting import eventually
 
 TRIALS = 4
 SECONDS = 6
@@ -31,14 +31,6 @@ def stack(oddish_home: Path) -> Iterator[Stack]:
 def client(stack: Stack) -> Iterator[Client]:
     with Client(stack.url, stacks.token()) as client:
         yield client
-
-
-def eventually[Found](condition: Callable[[], Found], timeout: float = 90.0) -> Found:
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
-    return found
 
 
 def service(name: str) -> process.Process:

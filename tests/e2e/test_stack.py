@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,13 @@ from oddish.stack import client, process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
+from support.waiting import eventually
 
 
 @pytest.fixture
 def stack(oddish_home: Path) -> Iterator[Stack]:
     yield client.ensure()
     client.stop()
-
-
-def eventually(condition: Callable[[], object], timeout: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 def running(name: str) -> process.Process | None:

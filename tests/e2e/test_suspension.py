@@ -15,6 +15,7 @@ from oddish.stack import client as stacks
 from oddish.stack import process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
+from support.waiting import eventually
 
 TRIALS = 2
 LEASE_SECONDS = 12
@@ -27,14 +28,6 @@ def stack(oddish_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]
     monkeypatch.setenv("ODDISH_HEARTBEAT_SECONDS", "1")
     yield stacks.ensure()
     stacks.stop()
-
-
-def eventually[Found](condition: Callable[[], Found], timeout: float = 90.0) -> Found:
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
-    return found
 
 
 def sleep_and_wake(stack: Stack, seconds: float) -> None:

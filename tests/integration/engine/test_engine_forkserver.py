@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from oddish.engine.connection import Connection, Message
+from support.waiting import eventually
 
 SERVER = """
 import os, signal, socket, subprocess, sys, time
@@ -86,13 +87,6 @@ def server(start: Callable[[float], Server]) -> Server:
     return start(0.2)
 
 
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def gone(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
@@ -132,13 +126,13 @@ def test_processes_of_the_group_end_with_the_attempt(server: Server) -> None:
     code = "sock.sendall(str(subprocess.Popen(['sleep', '600']).pid).encode())"
     with server.spawn("one", code) as attempt:
         sleeper = int(attempt.recv(100))
-        until(lambda: gone(sleeper))
+        eventually(lambda: gone(sleeper))
 
 
 def test_what_left_the_group_is_killed_after_its_grace(server: Server) -> None:
     with server.spawn("one", f"sock.sendall(str({DETACHED}.pid).encode()); sock.recv(1)") as attempt:
         sleeper = int(attempt.recv(100))
-    until(lambda: gone(sleeper))
+    eventually(lambda: gone(sleeper))
 
 
 def test_orphans_of_a_live_attempt_are_left_alone(server: Server) -> None:
@@ -170,7 +164,7 @@ def test_the_death_of_the_server_kills_its_children(server: Server, model: bool)
     with server.spawn("one", "time.sleep(600)", model=model):
         child = server.next()["pid"]
         server.process.kill()
-        until(lambda: gone(child))
+        eventually(lambda: gone(child))
 
 
 def test_attempts_with_a_model_come_from_one_other_process(server: Server) -> None:

@@ -5,8 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from oddish.stack.layout import layout
 from oddish.stack.sockets import socket_directory
 from oddish.stack.start import DETACHED
 from oddish.stack.state import State, read_state
+from support.waiting import eventually
 
 from .conftest import PROGRAM, Start, belonging_to
 from .standin import BROKEN, STUBBORN
@@ -26,13 +26,6 @@ from .standin import BROKEN, STUBBORN
 FOREIGN_STATE = json.dumps(
     asdict(State(1, "another boot:1", "http://127.0.0.1:1", 1, "0.1", "2026-01-01T00:00:00+00:00", "running"))
 )
-
-
-def eventually(condition: Callable[[], object], timeout: float = 20.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def services() -> Mapping[str, process.Process]:
