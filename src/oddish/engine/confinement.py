@@ -12,6 +12,7 @@ import functools
 import io
 import os
 import stat
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ _RESOLVE_NO_MAGICLINKS, _RESOLVE_BENEATH = 0x02, 0x08
 _UNSUPPORTED = {errno.ENOSYS, errno.EPERM, errno.E2BIG}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _MODE = 0o666
+
+_OPENERS = ((builtins, "open"), (io, "open"), (tarfile, "bltn_open"))
+"""Where code finds ``open``; tarfile has a name of its own for it."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -35,8 +39,8 @@ def confine(directory: Path) -> None:
     Links that stay below it are followed, where the kernel can tell; others, pipes and devices are a PermissionError.
     """
     roots = tuple(dict.fromkeys((directory.absolute(), directory.resolve())))
-    for module in (builtins, io):
-        vars(module)["open"] = _confined(vars(module)["open"], roots)
+    for module, name in _OPENERS:
+        vars(module)[name] = _confined(vars(module)[name], roots)
 
 
 def open_beneath(root: Path, relative: Path, flags: int, *, resolve: bool = True) -> int:

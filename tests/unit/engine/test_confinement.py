@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,8 @@ def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (directory / "agent").mkdir(parents=True)
     (tmp_path / "key").write_text("the worker's own")
     with monkeypatch.context() as process:
-        for module in ("builtins", "io"):
-            process.setattr(f"{module}.open", vars(sys.modules[module])["open"])
+        for module, name in (("builtins", "open"), ("io", "open"), ("tarfile", "bltn_open")):
+            process.setattr(f"{module}.{name}", vars(sys.modules[module])[name])
         confine(directory)
         yield directory
 
@@ -50,6 +51,15 @@ def test_a_directory_that_is_a_link_leads_nowhere(attempt: Path) -> None:
     (attempt / "agent" / "sessions").symlink_to(attempt.parent)
     with pytest.raises(PermissionError):
         (attempt / "agent" / "sessions" / "key").read_bytes()
+
+
+def test_what_lies_behind_such_a_directory_is_not_packed(attempt: Path) -> None:
+    (attempt / "agent" / "published").symlink_to(attempt.parent)
+    with (attempt / "pack.tar").open("wb") as pack, tarfile.open(fileobj=pack, mode="w") as archive:
+        archive.add(attempt / "agent", arcname="agent")
+        for behind in ("agent/published/key", "agent/published/"):
+            with pytest.raises(PermissionError, match="refused"):
+                archive.add(f"{attempt}/{behind}", arcname="key")
 
 
 def test_links_within_are_followed(attempt: Path) -> None:
