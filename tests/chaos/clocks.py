@@ -49,8 +49,8 @@ def inside() -> dict[str, str]:
 
 def follow(file: str) -> None:
     """In a worker: be off by what ``file`` says, from now on."""
+    coordinates = time_machine.travel(time.time(), tick=True).start()
     real = time_machine.escape_hatch.time.time
-    coordinates = time_machine.travel(real(), tick=True).start()
 
     def run() -> None:
         before = 0.0

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 
 from chaos import journal
@@ -29,11 +31,20 @@ OPEN_JOBS = """
 SELECT subject_id, state FROM jobs
 WHERE state IN ('held', 'ready', 'scheduled', 'running') AND subject_id LIKE %s ORDER BY id
 """
+OWN_END = re.compile(r"/oddish/(worker|api)/__main__\.py")
 LARGEST = 64 * 1024 * 1024
 
 
-def collect(fleet: Fleet, ledger: Ledger, tag: str, *, late: Sequence[str], leftovers: Sequence[Leftover]) -> Facts:
-    """About the trials whose ids begin with ``tag``."""
+def collect(
+    fleet: Fleet,
+    ledger: Ledger,
+    tag: str,
+    names: Sequence[str],
+    *,
+    late: Sequence[str],
+    leftovers: Sequence[Leftover],
+) -> Facts:
+    """About the trials whose ids begin with ``tag``, and the servers and workers ``names``."""
     trials = [TrialRow(*row) for row in fleet.rows(TRIALS, f"{tag}%")]  # type: ignore[arg-type]
     attempts = [AttemptRow(*row) for row in fleet.rows(ATTEMPTS, f"{tag}%")]  # type: ignore[arg-type]
     prefixes = [row.prefix for row in attempts if row.prefix is not None]
@@ -49,7 +60,23 @@ def collect(fleet: Fleet, ledger: Ledger, tag: str, *, late: Sequence[str], left
         drift=asyncio.run(_drift(fleet)),
         stored=asyncio.run(_read_back(fleet.store(), prefixes)),
         leftovers=leftovers,
+        defects=[f"{name}: {defect}" for name in names for defect in defects(fleet.log(name).read_text())],
     )
+
+
+def defects(log: str) -> list[str]:
+    """Of one server or worker: events with a traceback, and tracebacks of its own end."""
+    found = []
+    for line in log.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            if OWN_END.search(line):
+                found.append("it ended with a traceback")
+            continue
+        if isinstance(event, dict) and "exception" in event:
+            found.append(f"{event.get('event')}: {str(event['exception']).strip().splitlines()[-1]}")
+    return list(dict.fromkeys(found))
 
 
 async def _drift(fleet: Fleet) -> list[str]:

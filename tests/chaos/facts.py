@@ -103,3 +103,5 @@ class Facts:
     """Counters that do not say what they count."""
     stored: Mapping[str, Stored]
     leftovers: Sequence[Leftover]
+    defects: Sequence[str] = ()
+    """Errors that servers and workers did not expect, by their logs."""

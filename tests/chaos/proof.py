@@ -206,6 +206,7 @@ RESULTS = "each success has the reward of its work"
 ARTIFACTS = "each artifact is as its manifest and task say"
 COUNTERS = "no counter drifts"
 LEFTOVERS = "nothing is left"
+DEFECTS = "no server or worker met an unexpected error"
 
 CHECKS: dict[str, tuple[Count, Find]] = {
     SUBMISSIONS: (lambda facts: len(facts.promises), _submissions),
@@ -217,4 +218,5 @@ CHECKS: dict[str, tuple[Count, Find]] = {
     ARTIFACTS: (lambda facts: sum(len(stored.found) for stored in facts.stored.values()), _artifacts),
     COUNTERS: (lambda facts: 1, lambda facts: facts.drift),
     LEFTOVERS: (lambda facts: 1, lambda facts: [f"{left.kind} {left.name}" for left in facts.leftovers]),
+    DEFECTS: (lambda facts: 1, lambda facts: facts.defects),
 }

@@ -116,7 +116,9 @@ def run(seed: int, seconds: float, directory: Path, said: Callable[[str], None])
                 patience=QUIET_SECONDS,
                 said=lambda what: said(f"{time.monotonic() - begun:7.1f} s  {what}"),
             )
-        facts = collect(fleet, ledger, site.tag, late=settled.late, leftovers=settled.leftovers)
+        facts = collect(
+            fleet, ledger, site.tag, [*fleet.servers, *fleet.workers], late=settled.late, leftovers=settled.leftovers
+        )
         restarts = site.restarts
     return Result(seed, lasted, injuries.hits, injuries.misses, skipped, facts, ledger, prove(facts), restarts)
 

@@ -35,7 +35,8 @@ def proof_after(site: Site, scenarios: Iterable[Scenario], build: Mapping[str, s
         [worker] = site.fleet.add_workers(1, **build)
         involved = dict.fromkeys(name for scenario in scenarios for name in scenario(site, user, worker))
         settled = settle(site, [user], list(involved), [], patience=patience, gone=3.0, brooms=1)
-    return prove(collect(site.fleet, ledger, site.tag, late=settled.late, leftovers=settled.leftovers))
+    late, left = settled.late, settled.leftovers
+    return prove(collect(site.fleet, ledger, site.tag, list(involved), late=late, leftovers=left))
 
 
 @pytest.mark.parametrize("name", BREAKAGES)

@@ -12,7 +12,7 @@ SEEDS = (2,)
 """Those that ever failed stay. 2: a lost attempt was charged to a trial that was cancelled meanwhile; sandboxes that
 found the disk full left their directories."""
 SECONDS = 25.0
-OFTEN_MISSED = 3
+OFTEN_MISSED = 6
 """Kinds of faults that may find nothing to hit in so short a time."""
 
 

@@ -10,11 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.credentials import Table
 
-# Begins a worker's life. Locks: none held by others.
+# Begins a worker's life; once more when the answer to the first time was lost. Locks: none held by others.
 REGISTER = """
 INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, credentials, lease_until)
 VALUES (:id, :hostname, :pid, :version, :pools, :cpus, :memory_mb, :concurrency, :credentials,
         clock_timestamp() + make_interval(secs => :lease_seconds))
+ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
 """
 
 # Keeps what the worker can run for submissions to check against. That it cannot offer a pool is not kept while another

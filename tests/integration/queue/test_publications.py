@@ -44,3 +44,10 @@ async def test_a_reason_is_published_over_a_worker_that_stopped_answering(queue:
     await queue.pass_time(60)
     await start(queue, "without", reason="there is no engine")
     assert await published(queue) == [("without", "there is no engine")]
+
+
+async def test_a_worker_that_was_not_told_of_its_registration_registers_again(queue: Queue) -> None:
+    await start(queue, "unsure")
+    await start(queue, "unsure")
+    assert await queue.rows("SELECT count(*) FROM workers WHERE id = 'unsure'") == [(1,)]
+    assert await published(queue) == [("unsure", None)]
