@@ -6,6 +6,7 @@ databases. Each pytest-xdist worker has its own template and, by default, its ow
 
 import itertools
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,9 +20,13 @@ import pytest
 from psycopg import sql
 
 from oddish.db import migration
+from oddish.db.url import plain
 from oddish.stack.postgres import EmbeddedPostgres
 
 _SERVER = "ODDISH_TEST_DATABASE_URL"
+
+# Whoever starts tests in the background may have it ignored, and programs that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines that run tests are shared; how long an example takes says nothing about it.
 hypothesis.settings.register_profile("oddish", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -46,7 +51,7 @@ class Postgres:
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
 
     def _execute(self, statement: sql.Composed) -> None:
-        with psycopg.connect(self.maintenance.replace("+psycopg", "", 1), autocommit=True) as connection:
+        with psycopg.connect(plain(self.maintenance), autocommit=True) as connection:
             connection.execute(statement)
 
 

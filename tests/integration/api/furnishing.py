@@ -49,5 +49,6 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "name": NAME,
             "agent": "nop",
             "key_id": "key-c0",
+            "user": str(server.sql("SELECT name FROM users ORDER BY created_at LIMIT 1")[0][0]),
         }
     )
