@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 
 from oddish.db import migration
+from oddish.db.url import plain
 from oddish.stack.postgres import EmbeddedPostgres
 
 KEY = "ok_" + "b" * 32
@@ -37,10 +38,6 @@ class Database:
         with self.connect() as connection:
             connection.execute(f'CREATE DATABASE "{name}"'.encode())
         return plain(self.url).replace("@/oddish?", f"@/{name}?")
-
-
-def plain(url: str) -> str:
-    return url.replace("+psycopg", "", 1)
 
 
 @contextmanager

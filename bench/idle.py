@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from bench.databases import plain
 from bench.figures import Figures
 from bench.options import Options
 from bench.peers import PeerMissing, pgqueuer
 from bench.stacks import TASK, service_pid, stack
 from bench.statements import StatementLog, logged
+from oddish.db.url import plain
 from oddish.stack.layout import layout
 
 WORKER = ("oddish-worker", "oddish-heartbeat", "oddish-listen")

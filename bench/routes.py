@@ -9,11 +9,12 @@ from urllib.parse import quote
 import httpx2
 
 from bench import history, queues
-from bench.databases import KEY, Database, api, database, plain
+from bench.databases import KEY, Database, api, database
 from bench.figures import Figures, percentile
 from bench.options import Options
 from bench.progress import say
 from bench.statements import StatementLog, logged
+from oddish.db.url import plain
 
 TRIALS = 100_000
 POOL = "local@harbor/bench"

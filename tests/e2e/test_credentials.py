@@ -20,6 +20,7 @@ import httpx2
 import psycopg
 import pytest
 
+from oddish.db.url import plain
 from oddish.sandbox.support import support
 from oddish.stack import process
 from oddish.stack.layout import Layout
@@ -118,7 +119,7 @@ class Machine:
     def database_url(self) -> str:
         state = read_state(self.layout)
         assert state is not None
-        return self.environ(state.services["worker"].pid)["ODDISH_DATABASE_URL"].replace("+psycopg", "", 1)
+        return plain(self.environ(state.services["worker"].pid)["ODDISH_DATABASE_URL"])
 
 
 @pytest.fixture(scope="module")

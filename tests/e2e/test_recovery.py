@@ -10,6 +10,7 @@ import pytest
 
 from oddish import Client
 from oddish.client.types import Trial
+from oddish.db.url import plain
 from oddish.stack import client as stacks
 from oddish.stack import process
 from oddish.stack.client import Stack
@@ -119,4 +120,4 @@ def read_pid() -> int:
 def database_url() -> str:
     environment = Path(f"/proc/{service('worker').pid}/environ").read_bytes().split(b"\0")
     [url] = [entry.split(b"=", 1)[1].decode() for entry in environment if entry.startswith(b"ODDISH_DATABASE_URL=")]
-    return url.replace("+psycopg", "", 1)
+    return plain(url)

@@ -56,6 +56,7 @@ from obstore.store import S3Store
 from oddish import Client
 from oddish.client.types import NewKeyRequest
 from oddish.db import migration
+from oddish.db.url import plain
 from oddish.stack import process
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.stack.process import Process
@@ -309,7 +310,7 @@ class Fleet:
 
     def rows(self, statement: str, *values: object) -> list[tuple[object, ...]]:
         """Of one statement in a transaction and connection of its own."""
-        with psycopg.connect(self.direct_database_url.replace("+psycopg", "", 1)) as connection:
+        with psycopg.connect(plain(self.direct_database_url)) as connection:
             cursor = connection.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 

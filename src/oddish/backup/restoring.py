@@ -14,6 +14,7 @@ from oddish.backup.source import Say, exclusive, refuse_foreign, storage_url
 from oddish.backup.taking import table_of_contents
 from oddish.db.compatibility import Schema
 from oddish.db.revision import HEAD
+from oddish.db.url import plain
 from oddish.errors import Conflict, InvalidInput
 from oddish.stack import account, binaries, database, upgrade
 from oddish.stack.cluster import Cluster
@@ -106,7 +107,7 @@ def _in_use(server: EmbeddedPostgres, where: Layout) -> bool:
     if not any(where.postgres.glob("[0-9]*/PG_VERSION")):
         return False
     with server:
-        url = server.url().replace("+psycopg", "", 1)
+        url = plain(server.url())
         with psycopg.connect(url, autocommit=True) as connection:
             if database.schema(server.url()).revision is None:
                 return False

@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from oddish.db.compatibility import Schema
 from oddish.db.revision import HEAD
+from oddish.db.url import DRIVER, plain
 from oddish.doctor.clock import judge_skew
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.localstack import embedded_url
@@ -18,7 +19,6 @@ from oddish.stack.binaries import OLDEST_MAJOR
 from oddish.stack.database import schema_of
 
 DATABASE = "Database"
-DRIVER = "postgresql+psycopg://"
 FEW_CONNECTIONS = 30
 _SETTINGS = ("server_version_num", "server_encoding", "max_connections", "fsync", "full_page_writes")
 _UPGRADE = "The local stack does it at its start; elsewhere run: python -m oddish.db upgrade"
@@ -49,17 +49,17 @@ def look() -> Iterator[Finding]:
     if not url.startswith(DRIVER):
         yield judge_scheme(url)
         return
-    plain = url.replace("+psycopg", "", 1)
+    address = plain(url)
     try:
-        place = place_of(plain)
-        with psycopg.connect(plain, autocommit=True, connect_timeout=_CONNECT_SECONDS) as connection:
+        place = place_of(address)
+        with psycopg.connect(address, autocommit=True, connect_timeout=_CONNECT_SECONDS) as connection:
             before = time.time()
             theirs = _moment(connection)
             if configured:
                 yield judge_skew("the database", theirs, before, time.time())
             yield judge(_described(connection, place))
     except psycopg.Error as error:
-        said = " ".join(without_password(str(error), plain).split())
+        said = " ".join(without_password(str(error), address).split())
         yield problem(
             DATABASE,
             f"It cannot be used: {said}",

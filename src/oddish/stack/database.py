@@ -7,6 +7,7 @@ import psycopg
 from psycopg import sql
 
 from oddish.db.compatibility import EXISTS, REVISION, Schema
+from oddish.db.url import plain
 from oddish.errors import Unavailable
 
 _BUSY = "SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))"
@@ -73,8 +74,7 @@ def has_unfinished_jobs(url: str) -> bool:
 
 
 def _connect(url: str) -> psycopg.Connection:
-    address = url.replace("postgresql+psycopg://", "postgresql://", 1)
-    return psycopg.connect(address, autocommit=True, connect_timeout=5)
+    return psycopg.connect(plain(url), autocommit=True, connect_timeout=5)
 
 
 @contextlib.contextmanager

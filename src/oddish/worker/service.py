@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from oddish import __version__
 from oddish.db.engine import connect
 from oddish.db.schema import check_schema
+from oddish.db.url import plain
 from oddish.engine.client import EngineUnavailable, ForkServer
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
@@ -344,7 +345,7 @@ class WorkerService:
 
     async def _listen(self, heartbeat: Heartbeat) -> None:
         """Wake-ups; the polls find everything without them, only later."""
-        url = self._settings.database_url.replace("+psycopg", "", 1)
+        url = plain(self._settings.database_url)
         while True:
             with contextlib.suppress(psycopg.Error):
                 async with await psycopg.AsyncConnection.connect(

@@ -12,6 +12,7 @@ import structlog
 import uvicorn
 
 from oddish.api.app import create_app
+from oddish.db.url import plain
 from oddish.listening import listen
 from oddish.logs import configure_logging
 from oddish.settings import Settings
@@ -57,7 +58,7 @@ def start(database_url: str) -> Iterator[Callable[[Settings], Server]]:
             listener = listen("127.0.0.1", 0)
             config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
             stack.enter_context(ServerThread(config, listener, app.state.services).running())
-            database = stack.enter_context(psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True))
+            database = stack.enter_context(psycopg.connect(plain(database_url), autocommit=True))
             server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}", app.state.services, database)
             stack.enter_context(server.clients)
             return server

@@ -9,6 +9,7 @@ import pytest
 from psycopg import sql
 
 from oddish.api.scopes import ACCESS
+from oddish.db.url import plain
 from oddish.settings import Settings
 
 from .serving import KEY, RESULT, Postgres, Server, TaskFolder
@@ -179,7 +180,7 @@ def test_failures_show_an_incident_and_no_traceback(server: Server, client: http
 
 def test_health_without_a_database(server: Server, postgres: Postgres) -> None:
     assert server.client(None).get("/health").json()["database"] == "connected"
-    with psycopg.connect(postgres.maintenance.replace("+psycopg", "", 1), autocommit=True) as maintenance:
+    with psycopg.connect(plain(postgres.maintenance), autocommit=True) as maintenance:
         name = sql.Identifier(server.services.engine.url.database or "")
         maintenance.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
         maintenance.execute(

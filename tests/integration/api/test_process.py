@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from oddish.db import migration
+from oddish.db.url import plain
 from support.migrations import NEXT, release
 
 from .serving import KEY, Postgres, Server, TaskFolder
@@ -150,10 +151,10 @@ def test_a_taken_port_is_named(database_url: str, oddish_home: Path) -> None:
 
 
 def test_an_unknown_schema_is_refused_by_name(database_url: str, oddish_home: Path, postgres: Postgres) -> None:
-    with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as connection:
+    with psycopg.connect(plain(database_url), autocommit=True) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     assert "'9999'" in refusal(environment(database_url, oddish_home))
-    with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as connection:
+    with psycopg.connect(plain(database_url), autocommit=True) as connection:
         connection.execute("DROP TABLE alembic_version")
     assert "without a schema" in refusal(environment(database_url, oddish_home))
 

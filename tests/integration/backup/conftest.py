@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from oddish.db import migration
+from oddish.db.url import plain
 from oddish.keyring import load_keyring
 from oddish.stack.layout import Layout, layout
 from oddish.stack.postgres import EmbeddedPostgres
@@ -36,7 +37,7 @@ INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, stat
 def running(where: Layout) -> Iterator[psycopg.Connection]:
     with (
         EmbeddedPostgres(where.postgres, durable=False) as server,
-        psycopg.connect(server.url().replace("+psycopg", "", 1), autocommit=True) as connection,
+        psycopg.connect(plain(server.url()), autocommit=True) as connection,
     ):
         yield connection
 
@@ -53,7 +54,7 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where.create()
     with EmbeddedPostgres(where.postgres, durable=False) as server:
         migration.upgrade(server.url())
-        with psycopg.connect(server.url().replace("+psycopg", "", 1), autocommit=True) as connection:
+        with psycopg.connect(plain(server.url()), autocommit=True) as connection:
             connection.execute(ROWS.encode())
     load_keyring(None, where.home)
     tree = directory / "tree"

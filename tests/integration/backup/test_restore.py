@@ -12,6 +12,7 @@ from oddish.backup import contents
 from oddish.backup.restoring import Restored, restore
 from oddish.db import migration
 from oddish.db.revision import HEAD
+from oddish.db.url import plain
 from oddish.errors import Conflict, InvalidInput, NotFound, Unavailable
 from oddish.stack import database
 from oddish.stack.layout import Layout
@@ -72,7 +73,7 @@ def test_the_restored_database_is_served_as_if_it_had_always_been_there(
     with EmbeddedPostgres(elsewhere.postgres, durable=False) as server:
         assert database.schema(server.url()).fit() == "same"
         assert server.notes == []
-        with psycopg.connect(server.url().replace("+psycopg", "", 1)) as connection:
+        with psycopg.connect(plain(server.url())) as connection:
             assert connection.execute("SELECT reltuples FROM pg_class WHERE relname = 'trials'").fetchall() == [(1.0,)]
 
 

@@ -15,6 +15,7 @@ from oddish.db import migration
 from oddish.db.__main__ import main
 from oddish.db.compatibility import UnknownSchema
 from oddish.db.revision import HEAD
+from oddish.db.url import plain
 from oddish.stack.database import schema
 from support.migrations import NEXT, release
 
@@ -32,7 +33,7 @@ class Postgres(Protocol):
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(database_url.replace("+psycopg", "", 1)) as connection:
+    with psycopg.connect(plain(database_url)) as connection:
         yield connection
 
 
@@ -102,7 +103,7 @@ def test_who_wants_a_table_that_waits_for_a_migration_waits_a_few_seconds(
     database.execute("SELECT FROM jobs")
     with ThreadPoolExecutor() as pool:
         migrating = pool.submit(migration.upgrade, database_url, migrations=migrations, pause_seconds=0.1)
-        with psycopg.connect(database_url.replace("+psycopg", "", 1), autocommit=True) as other:
+        with psycopg.connect(plain(database_url), autocommit=True) as other:
             wait_until_somebody_waits(other)
             started = time.monotonic()
             other.execute("SELECT FROM jobs")

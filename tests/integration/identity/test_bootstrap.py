@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from oddish.db.engine import connect
+from oddish.db.url import plain
 from oddish.errors import InvalidInput
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.keys import any_key_exists, authenticate, key_hash
@@ -28,7 +29,7 @@ def test_servers_that_start_together_make_one_key(database_url: str) -> None:
         await engine.dispose()
 
     asyncio.run(scenario())
-    with psycopg.connect(database_url.replace("+psycopg", "", 1)) as connection:
+    with psycopg.connect(plain(database_url)) as connection:
         rows = connection.execute("SELECT key_hash, key_prefix FROM api_keys").fetchall()
     assert rows == [(key_hash(KEY), KEY[:11])]
 

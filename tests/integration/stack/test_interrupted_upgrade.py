@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from oddish.db import migration
+from oddish.db.url import plain
 from oddish.errors import Unavailable
 from oddish.stack import binaries, database, upgrade
 from oddish.stack.postgres import EmbeddedPostgres
@@ -45,7 +46,7 @@ def directory(of_the_older_version: Path, tmp_path: Path) -> Path:
 
 
 def connect(server: EmbeddedPostgres) -> psycopg.Connection:
-    return psycopg.connect(server.url().replace("+psycopg", ""), autocommit=True)
+    return psycopg.connect(plain(server.url()), autocommit=True)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from oddish.db.url import plain
 from oddish.errors import Unavailable
 from oddish.stack import account, binaries, cluster, database, process
 from oddish.stack.binaries import Binaries
@@ -21,7 +22,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes accoun
 
 
 def connect(server: EmbeddedPostgres, name: str = DATABASE) -> psycopg.Connection:
-    return psycopg.connect(server.url(name).replace("+psycopg", ""), autocommit=True)
+    return psycopg.connect(plain(server.url(name)), autocommit=True)
 
 
 def fetch(server: EmbeddedPostgres, statement: str) -> object:

@@ -4,6 +4,7 @@ import psycopg
 import pytest
 
 from oddish.db.revision import HEAD
+from oddish.db.url import plain
 from oddish.errors import Unavailable
 from oddish.stack import database
 from oddish.stack.postgres import EmbeddedPostgres
@@ -15,7 +16,7 @@ def test_the_database_fixture_is_at_the_newest_revision(database_url: str) -> No
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_no_test_sees_the_tables_of_another(database_url: str, attempt: int) -> None:
-    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+    with psycopg.connect(plain(database_url)) as connection:
         connection.execute("CREATE TABLE only_here (x int)")
 
 
@@ -43,7 +44,7 @@ def test_a_database_that_cannot_be_asked_is_an_error_with_the_fix(database_url: 
 )
 def test_jobs_that_may_still_run_are_unfinished(database_url: str, state: str, unfinished: bool) -> None:
     assert not database.has_unfinished_jobs(database_url)
-    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+    with psycopg.connect(plain(database_url)) as connection:
         connection.execute("SET session_replication_role = replica")  # no foreign keys: only the state matters here
         connection.execute(
             "INSERT INTO jobs"
