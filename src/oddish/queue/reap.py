@@ -8,13 +8,17 @@ from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import MAX_LOSSES, loss_delay
 
-# One worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when nobody could
-# renew, the outage is the database's, not theirs. Locks: workers (that row).
+# Ends the life of one worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when
+# nobody could renew, the outage is the database's, not theirs. A renewal that waits for its row comes too late then: what
+# it sees of the jobs is from before. Locks: workers (that row).
 DEAD_WORKER = """
-SELECT w.id FROM workers w
-WHERE w.lease_until < clock_timestamp() AND EXISTS (SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running')
-  AND EXISTS (SELECT FROM workers alive WHERE alive.lease_until > clock_timestamp())
-ORDER BY w.lease_until LIMIT 1 FOR UPDATE SKIP LOCKED
+UPDATE workers SET stopped_at = lease_until WHERE id = (
+  SELECT w.id FROM workers w
+  WHERE w.lease_until < clock_timestamp()
+    AND EXISTS (SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running')
+    AND EXISTS (SELECT FROM workers alive WHERE alive.lease_until > clock_timestamp())
+  ORDER BY w.lease_until LIMIT 1 FOR UPDATE SKIP LOCKED
+) RETURNING id
 """
 
 # What a dead worker left running. Locks: none.
