@@ -9,7 +9,7 @@ import psycopg
 
 from oddish.backup import contents, objects
 from oddish.backup.contents import DUMP, FILES, LIST, Contents
-from oddish.backup.secretkey import key_id, put_key
+from oddish.backup.secretkey import check_key, key_id, put_key
 from oddish.backup.source import Say, exclusive, refuse_foreign, storage_url
 from oddish.backup.taking import table_of_contents
 from oddish.db.compatibility import Schema
@@ -100,6 +100,8 @@ def _check(backup: Path, described: Contents) -> None:
                 f"{backup / name} is not what was backed up: it was changed or cut off.",
                 fix="Restore another backup, or another copy of this one.",
             )
+    if described.key_included:
+        check_key(backup, described.key_id)
     table_of_contents(Cluster(backup, backup, programs, account.current()), backup / DUMP)
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from oddish.errors import InvalidInput
-from oddish.keyring import load_keyring
+from oddish.keyring import Keyring, KeyringError, load_keyring
 from oddish.stack.layout import Layout
 from oddish.stack.upgrade import set_aside
 
@@ -17,7 +17,7 @@ def key_id(where: Layout) -> str | None:
     configured = os.environ.get("ODDISH_SECRET_KEY")
     if not configured and not (where.home / KEY).exists():
         return None
-    return load_keyring(configured, where.home).derive("backup").hex()[:16]
+    return _id(load_keyring(configured, where.home))
 
 
 def take_key(where: Layout, staging: Path) -> bool:
@@ -33,6 +33,19 @@ def take_key(where: Layout, staging: Path) -> bool:
     return True
 
 
+def check_key(backup: Path, expected: str | None) -> None:
+    """Raises ``InvalidInput`` unless the copy in ``backup`` is the key with the id ``expected``."""
+    try:
+        found = _id(Keyring([(backup / KEY).read_text(encoding="ascii").strip()]))
+    except (OSError, UnicodeDecodeError, KeyringError):
+        found = None
+    if found is None or found != expected:
+        raise InvalidInput(
+            f"{backup / KEY} is not the key that was backed up.",
+            fix="Restore another backup, or another copy of this one.",
+        )
+
+
 def put_key(backup: Path, where: Layout) -> tuple[bool, tuple[Path, ...]]:
     """Whether the key in the backup is a new one here, and where the one from before is now."""
     target = where.home / KEY
@@ -43,6 +56,10 @@ def put_key(backup: Path, where: Layout) -> tuple[bool, tuple[Path, ...]]:
         kept = (set_aside(target),)
     _copy(backup / KEY, target)
     return True, kept
+
+
+def _id(keyring: Keyring) -> str:
+    return keyring.derive("backup").hex()[:16]
 
 
 def _copy(source: Path, target: Path) -> None:

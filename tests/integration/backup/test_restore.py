@@ -175,6 +175,21 @@ def test_another_secret_key_is_kept_beside_the_restored_one(where: Layout, tmp_p
     assert (where.home / "secret.key").read_bytes() == (made / "secret.key").read_bytes()
 
 
+@pytest.mark.parametrize("content", [None, "garbage", "é"])
+def test_a_backup_whose_secret_key_is_lost_or_damaged_changes_nothing(
+    where: Layout, tmp_path: Path, content: str | None
+) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_key=True)
+    (made / "secret.key").unlink()
+    if content is not None:
+        (made / "secret.key").write_text(content)
+    before = (where.home / "secret.key").read_bytes()
+    with pytest.raises(InvalidInput, match="is not the key"):
+        bring_back(made, where, replace=True)
+    assert (where.home / "secret.key").read_bytes() == before
+    assert not list(where.postgres.glob("*.backup*"))
+
+
 def test_a_stack_that_runs_is_not_pulled_from_under(where: Layout, tmp_path: Path) -> None:
     made, _ = backup(tmp_path / "backups", where)
     lock = open_lock(where.lock)
