@@ -9,8 +9,8 @@ from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import MAX_LOSSES, loss_delay
 
 # Ends the life of one worker whose lease ended while it owned jobs, provided that somebody else's lease is alive: when
-# nobody could renew, the outage is the database's, not theirs. A renewal that waits for its row comes too late then: what
-# it sees of the jobs is from before. Locks: workers (that row).
+# nobody could renew, the outage is the database's, not theirs. A renewal that waits for its row then comes too late: it
+# sees the jobs as they were. Locks: workers (that row).
 DEAD_WORKER = """
 UPDATE workers SET stopped_at = lease_until WHERE id = (
   SELECT w.id FROM workers w
