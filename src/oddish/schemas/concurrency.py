@@ -13,7 +13,7 @@ class LimitRequest(RequestBody):
     """What changes of the one of ``queue_key`` and ``cap`` that is named: its limit, or whether it is paused."""
 
     queue_key: Name | None = None
-    cap: Annotated[str, Field(pattern=r"^(org|(provider|org):.+)$")] | None = Field(
+    cap: Annotated[str, Field(pattern=r"^(org|(provider|org):\S.*)$", max_length=255)] | None = Field(
         None, description="`provider:NAME`, or `org` for the caller's organisation."
     )
     limit: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(

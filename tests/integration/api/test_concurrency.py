@@ -83,6 +83,7 @@ def test_names_are_taken_in_any_spelling(server: Server) -> None:
     client = server.client()
     assert client.put(ROUTE, json={"queue_key": "gemini/Flash", "limit": 1}).json()["queue_key"] == "google/flash"
     assert client.put(ROUTE, json={"cap": "provider:Gemini", "limit": 1}).json()["cap"] == "provider:google"
+    assert client.put(ROUTE, json={"queue_key": "Auto", "limit": 1}).json()["queue_key"] == "default"
 
 
 def test_a_key_is_paused_and_resumed(server: Server) -> None:
@@ -105,6 +106,8 @@ def test_a_key_is_paused_and_resumed(server: Server) -> None:
         {"queue_key": "openai/gpt-5", "cap": "org", "limit": 1},
         {"cap": "org", "paused": True},
         {"cap": "user:ada", "limit": 1},
+        {"cap": "provider: ", "limit": 1},
+        {"cap": f"provider:{'x' * 10_000}", "limit": 1},
         {"queue_key": "openai/gpt-5", "limit": -1},
     ],
 )

@@ -5,7 +5,7 @@ from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.errors import NotFound
 from oddish.identity.principal import Principal
-from oddish.queue.keys import Limits, normalise_model, normalise_provider, organisation_cap, provider_cap
+from oddish.queue.keys import DEFAULT_KEY, Limits, normalise_model, normalise_provider, organisation_cap, provider_cap
 from oddish.queue.limits import Limit, list_caps, list_keys, override_cap, override_key, pause_key
 from oddish.queue.weights import Weight, list_weights
 from oddish.queue.weights import set_weight as set_user_weight
@@ -52,7 +52,7 @@ async def set_limit(
         if body.queue_key is None:
             cap = _named_cap(principal, body.cap or "")
             return _cap(await override_cap(connection, cap, body.limit), deployment)
-        key = normalise_model(body.queue_key) or body.queue_key
+        key = normalise_model(body.queue_key) or DEFAULT_KEY
         changed: Limit | None = None
         if body.changes_limit:
             changed = await override_key(connection, key, body.limit, deploy_limit=deployment.of(key))
