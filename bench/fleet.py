@@ -25,6 +25,7 @@ from bench.recorded import Attempt, attempts, finished, problems, seconds
 from bench.stacks import submit
 from bench.table import markdown
 from support.fleet import DATABASE, STORAGE, Fleet
+from support.numbers import above_zero, at_least_one, from_zero
 
 LEAST_RATIO = 2.5
 MOST_WAIT = 3600.0
@@ -63,8 +64,8 @@ class Undisturbed:
         )
 
 
-def main() -> int:
-    options = arguments()
+def main(given: Sequence[str] | None = None) -> int:
+    options = arguments(given)
     print("\n".join(f"{name}: {value}" for name, value in machine().items()))
     with tempfile.TemporaryDirectory(prefix="oddish-fleet-") as name:
         directory = Path(name)
@@ -84,19 +85,21 @@ def main() -> int:
     return int(bool(wrong))
 
 
-def arguments() -> argparse.Namespace:
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench fleet", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trials", type=int, default=1000, help="of the disturbed run (%(default)s)")
-    parser.add_argument("--servers", type=int, default=2, help="(%(default)s)")
-    parser.add_argument("--workers", type=int, default=3, help="(%(default)s)")
-    parser.add_argument("--slots", type=int, default=4, help="trials at a time on each worker (%(default)s)")
-    parser.add_argument("--sleep", type=float, default=5, help="seconds that a trial sleeps (%(default)s)")
-    parser.add_argument("--kill-every", type=float, default=20, help="seconds between two kills (%(default)s)")
-    parser.add_argument("--undisturbed", type=int, default=40, help="trials for each worker before (%(default)s)")
+    parser.add_argument("--trials", type=at_least_one, default=1000, help="of the disturbed run (%(default)s)")
+    parser.add_argument("--servers", type=at_least_one, default=2, help="(%(default)s)")
+    parser.add_argument("--workers", type=at_least_one, default=3, help="(%(default)s)")
+    parser.add_argument("--slots", type=at_least_one, default=4, help="trials at a time on each worker (%(default)s)")
+    parser.add_argument("--sleep", type=from_zero, default=5, help="seconds that a trial sleeps (%(default)s)")
+    parser.add_argument("--kill-every", type=above_zero, default=20, help="seconds between two kills (%(default)s)")
+    parser.add_argument(
+        "--undisturbed", type=at_least_one, default=40, help="trials for each worker before (%(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of who is killed and how long it is away (%(default)s)")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 def scaling(fleet: Fleet, directory: Path, options: argparse.Namespace) -> tuple[str, float]:

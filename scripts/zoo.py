@@ -1,7 +1,9 @@
-"""Prints what comes of every task of the zoo in each environment, side by side: ``scripts/zoo [ENVIRONMENT]...``."""
+"""Prints what comes of every task of the zoo in each environment, side by side."""
 
+import argparse
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 from support.zoo import CASES
 from support.zoo.case import Case, Failed, Solved
@@ -29,9 +31,10 @@ def reasons(case: Case, environments: tuple[str, ...]) -> str:
     return "; ".join(said + omitted)
 
 
-def main(environments: tuple[str, ...]) -> int:
-    if unknown := set(environments) - set(ENVIRONMENTS):
-        sys.exit(f"no such environment: {', '.join(sorted(unknown))}. There are {', '.join(ENVIRONMENTS)}.")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="scripts/zoo", description=__doc__)
+    parser.add_argument("environments", nargs="*", choices=ENVIRONMENTS, help="by default, all of them")
+    environments: tuple[str, ...] = tuple(parser.parse_args(arguments).environments) or ENVIRONMENTS
     outings = {environment: outing(environment) for environment in environments}
     print(" | ".join(("task", "shows", *environments, "reason")))
     counts = {environment: Counter[str]() for environment in environments}
@@ -46,4 +49,4 @@ def main(environments: tuple[str, ...]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(tuple(sys.argv[1:]) or ENVIRONMENTS))
+    sys.exit(main())

@@ -21,6 +21,7 @@ from chaos.proof import Proof, prove
 from chaos.settling import settle
 from chaos.site import Means, Site
 from support.fleet import DATABASE
+from support.numbers import above_zero
 
 USERS = 2
 HURRY_SECONDS = 1.5
@@ -158,7 +159,9 @@ def _hurrying(site: Site) -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long faults happen (default: %(default)s)")
+    parser.add_argument(
+        "--minutes", type=above_zero, default=10.0, help="how long faults happen (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, action="append", help="decides every fault; may be given several times")
     parser.add_argument("--quiet", action="store_true", help="print the summaries only")
     parser.add_argument("--keep", type=Path, help="directory for logs and data, which stay there")
