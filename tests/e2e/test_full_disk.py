@@ -18,6 +18,7 @@ from oddish.stack.client import Stack
 from oddish.stack.cluster import Cluster
 from oddish.stack.layout import layout
 from support.command_line import Cli
+from support.stack_database import address
 from support.waiting import eventually
 
 
@@ -54,10 +55,6 @@ def use_up_the_log_of_changes() -> None:
     with contextlib.suppress(psycopg.Error), psycopg.connect(address(), autocommit=True) as connection:
         while True:
             connection.execute("UPDATE organisations SET name = name || ''")
-
-
-def address() -> str:
-    return f"postgresql://oddish@/oddish?host={layout().postgres}/socket"
 
 
 def ended(client: Client, trial_id: str) -> Trial:

@@ -14,7 +14,7 @@ from oddish.client.types import Trial
 from oddish.stack import client as stacks
 from oddish.stack import process
 from oddish.stack.client import Stack
-from oddish.stack.layout import layout
+from support.stack_database import address
 from support.waiting import eventually
 
 TRIALS = 2
@@ -59,7 +59,7 @@ def test_trials_outlive_the_sleep_of_their_machine(stack: Stack, make_task: Call
             lambda: (found := trials()) and all(trial["status"] in ("success", "failed") for trial in found) and found
         )
     assert [(trial["status"], trial["reward"], trial["attempts"]) for trial in done] == [("success", 1.0, 1)] * TRIALS
-    with psycopg.connect(f"postgresql://oddish@/oddish?host={layout().postgres}/socket") as connection:
+    with psycopg.connect(address()) as connection:
         states = connection.execute("SELECT trial_id, state FROM attempts").fetchall()
     assert sorted(states) == sorted((trial_id, "finished") for trial_id in wanted)
     found = stacks.find(probe=True)
