@@ -383,6 +383,7 @@ class QueueMachine(RuleBasedStateMachine):
         STATISTICS["jobs archived"] += await self.queue.archive()
         pruned = await prune(self.queue.engine)
         STATISTICS["lanes pruned"] += pruned.lanes
+        STATISTICS["keys pruned"] += pruned.keys
         STATISTICS["groups pruned"] += pruned.groups
         assert await self.queue.states() == before, "putting away changed or lost a job"
         ended = await self.queue.rows("SELECT id FROM jobs WHERE state = ANY (:final)", final=list(TERMINAL))
@@ -392,6 +393,10 @@ class QueueMachine(RuleBasedStateMachine):
             "WHERE NOT EXISTS (SELECT FROM jobs j WHERE (j.key, j.lane) = (l.key, l.lane))"
         )
         assert not (idle and unused), "a lane outlives its jobs"
+        assert not await self.queue.rows(
+            "SELECT key FROM queue_keys k WHERE override_limit IS NULL AND NOT paused "
+            "AND NOT EXISTS (SELECT FROM queue_lanes l WHERE l.key = k.key)"
+        ), "a key outlives its lanes"
 
     @rule()
     def release_groups(self) -> None:

@@ -8,17 +8,27 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.queue.enqueue import JOBS_CHANNEL, NOTIFY
 from oddish.queue.keys import Limits
 
-# Sets or removes (NULL) the override of a key; makes the key if jobs of it have yet to come. Locks: queue_keys.
+# Sets the override of a key; makes the key if jobs of it have yet to come. Locks: queue_keys.
 OVERRIDE_KEY = """
 INSERT INTO queue_keys (key, deploy_limit, override_limit) VALUES (:name, :deploy_limit, :limit)
 ON CONFLICT (key) DO UPDATE SET override_limit = excluded.override_limit
 RETURNING key AS name, deploy_limit, override_limit, running, paused
 """
 
-# Sets or removes (NULL) the override of a cap. Locks: queue_caps.
+# Removes the override of a key that is there. Locks: queue_keys.
+RESET_KEY = """
+UPDATE queue_keys SET override_limit = NULL WHERE key = :name
+RETURNING key AS name, deploy_limit, override_limit, running, paused
+"""
+
+# Sets the override of a cap, or removes that of one that is there. Locks: queue_caps.
 OVERRIDE_CAP = """
 INSERT INTO queue_caps (name, override_limit) VALUES (:name, :limit)
 ON CONFLICT (name) DO UPDATE SET override_limit = excluded.override_limit
+RETURNING name, deploy_limit, override_limit, running, false AS paused
+"""
+RESET_CAP = """
+UPDATE queue_caps SET override_limit = NULL WHERE name = :name
 RETURNING name, deploy_limit, override_limit, running, false AS paused
 """
 
@@ -67,22 +77,33 @@ class Limit:
         return self.deploy_limit if self.override_limit is None else self.override_limit
 
 
-async def override_key(connection: AsyncConnection, key: str, limit: int | None, *, deploy_limit: int) -> Limit:
-    """Run at most ``limit`` jobs of ``key`` at once; None returns to the deployment's limit. Wakes the workers."""
-    parameters: dict[str, object] = {"name": key, "limit": limit, "deploy_limit": deploy_limit}
-    return await _changed(connection, OVERRIDE_KEY, parameters)
+async def override_key(connection: AsyncConnection, key: str, limit: int, *, deploy_limit: int) -> Limit:
+    """Run at most ``limit`` jobs of ``key`` at once, also of those that have yet to come. Wakes the workers."""
+    changed = await _changed(connection, OVERRIDE_KEY, name=key, limit=limit, deploy_limit=deploy_limit)
+    assert changed is not None  # noqa: S101
+    return changed
 
 
-async def override_cap(connection: AsyncConnection, name: str, limit: int | None) -> Limit:
-    """Run at most ``limit`` jobs of the lanes that count against cap ``name``; None as for keys. Wakes the workers."""
-    return await _changed(connection, OVERRIDE_CAP, {"name": name, "limit": limit})
+async def override_cap(connection: AsyncConnection, name: str, limit: int) -> Limit:
+    """Run at most ``limit`` jobs of the lanes that count against cap ``name``. Wakes the workers."""
+    changed = await _changed(connection, OVERRIDE_CAP, name=name, limit=limit)
+    assert changed is not None  # noqa: S101
+    return changed
+
+
+async def reset_key(connection: AsyncConnection, key: str) -> Limit | None:
+    """Return ``key`` to the deployment's limit; None when there is no such key. Wakes the workers."""
+    return await _changed(connection, RESET_KEY, name=key)
+
+
+async def reset_cap(connection: AsyncConnection, name: str) -> Limit | None:
+    """As ``reset_key``, for a cap."""
+    return await _changed(connection, RESET_CAP, name=name)
 
 
 async def pause_key(connection: AsyncConnection, key: str, *, paused: bool) -> Limit | None:
     """Stop or resume claims of ``key``; None when there is no such key. Wakes the workers."""
-    row = (await connection.execute(text(PAUSE), {"name": key, "paused": paused})).mappings().one_or_none()
-    await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
-    return Limit(**row) if row else None
+    return await _changed(connection, PAUSE, name=key, paused=paused)
 
 
 async def deploy(connection: AsyncConnection, limits: Limits) -> int:
@@ -109,7 +130,7 @@ async def list_caps(connection: AsyncConnection) -> list[Limit]:
     return [Limit(**row) for row in (await connection.execute(text(LIST_CAPS))).mappings()]
 
 
-async def _changed(connection: AsyncConnection, statement: str, parameters: dict[str, object]) -> Limit:
-    row = (await connection.execute(text(statement), parameters)).mappings().one()
+async def _changed(connection: AsyncConnection, statement: str, **parameters: object) -> Limit | None:
+    row = (await connection.execute(text(statement), parameters)).mappings().one_or_none()
     await connection.execute(text(NOTIFY), {"channel": JOBS_CHANNEL})
-    return Limit(**row)
+    return Limit(**row) if row else None

@@ -31,6 +31,19 @@ WHERE (l.key, l.lane) = (unused.key, unused.lane)
   AND NOT EXISTS (SELECT FROM jobs j WHERE j.key = l.key AND j.lane = l.lane)
 """
 
+# Keys without lanes that no admin has limited or paused. Who wants one locks it, or makes it anew, until its lanes are
+# there. Locks: queue_keys, those that nobody uses.
+UNUSED_KEYS = """
+SELECT key FROM queue_keys k
+WHERE running = 0 AND override_limit IS NULL AND NOT paused
+  AND NOT EXISTS (SELECT FROM queue_lanes l WHERE l.key = k.key)
+ORDER BY key LIMIT :most FOR UPDATE SKIP LOCKED
+"""
+DELETE_KEYS = """
+DELETE FROM queue_keys k WHERE key = ANY (CAST(:key AS text[]))
+  AND NOT EXISTS (SELECT FROM queue_lanes l WHERE l.key = k.key)
+"""
+
 # Groups without jobs that none comes after. Locks: job_groups, those that nobody uses.
 UNUSED_GROUPS = """
 SELECT id FROM job_groups g
@@ -43,12 +56,13 @@ DELETE FROM job_groups g WHERE id = ANY (CAST(:id AS text[]))
   AND NOT EXISTS (SELECT FROM jobs WHERE group_id = g.id) AND NOT EXISTS (SELECT FROM job_groups WHERE after = g.id)
 """
 
-# Caps of organisations without lanes; an override is an admin's word and stays while there is the organisation.
+# Caps without lanes; an override is an admin's word and stays, that of an organisation while there is one.
 # Locks: queue_caps, those that nobody uses.
 UNUSED_CAPS = """
 SELECT name FROM queue_caps c
-WHERE name LIKE 'org:%' AND running = 0 AND NOT EXISTS (SELECT FROM queue_lanes WHERE c.name = ANY (caps))
-  AND (override_limit IS NULL OR NOT EXISTS (SELECT FROM organisations WHERE id = substr(c.name, 5)))
+WHERE running = 0 AND NOT EXISTS (SELECT FROM queue_lanes WHERE c.name = ANY (caps))
+  AND (override_limit IS NULL
+    OR name LIKE 'org:%' AND NOT EXISTS (SELECT FROM organisations WHERE id = substr(c.name, 5)))
 ORDER BY name LIMIT :most FOR UPDATE SKIP LOCKED
 """
 DELETE_CAPS = """
@@ -81,6 +95,7 @@ class Pruned:
     """How many of each there were."""
 
     lanes: int
+    keys: int
     groups: int
     caps: int
     workers: int
@@ -90,6 +105,7 @@ class Pruned:
 async def prune(engine: AsyncEngine) -> Pruned:
     """Delete all that is not needed, in short transactions of its own. Jobs may be added and claimed meanwhile."""
     lanes = await _all(engine, prune_lanes)
+    keys = await _all(engine, prune_keys)
     groups = await _all(engine, prune_groups)
     caps = await _all(engine, prune_caps)
     async with engine.begin() as connection:
@@ -97,12 +113,17 @@ async def prune(engine: AsyncEngine) -> Pruned:
         workers = (await connection.execute(text(FORGET_WORKERS), parameters)).rowcount
     async with engine.begin() as connection:
         publications = (await connection.execute(text(FORGET_PUBLICATIONS), {"seconds": GONE_SECONDS})).rowcount
-    return Pruned(lanes=lanes, groups=groups, caps=caps, workers=workers, publications=publications)
+    return Pruned(lanes=lanes, keys=keys, groups=groups, caps=caps, workers=workers, publications=publications)
 
 
 async def prune_lanes(connection: AsyncConnection) -> int:
     """Delete some lanes that are not needed, in the caller's transaction, which does nothing else; how many."""
     return await _prune(connection, UNUSED_LANES, DELETE_LANES)
+
+
+async def prune_keys(connection: AsyncConnection) -> int:
+    """As ``prune_lanes``, for keys."""
+    return await _prune(connection, UNUSED_KEYS, DELETE_KEYS)
 
 
 async def prune_groups(connection: AsyncConnection) -> int:

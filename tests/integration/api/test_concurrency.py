@@ -99,6 +99,15 @@ def test_a_key_is_paused_and_resumed(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
+    "named", [{"queue_key": "never/seen"}, {"cap": "provider:never"}, {"cap": "org"}, {"cap": "org:elsewhere"}]
+)
+def test_what_is_not_there_has_no_limit_to_remove(server: Server, named: dict[str, str]) -> None:
+    refused = server.client().put(ROUTE, json={**named, "limit": None})
+    assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+    assert server.sql("SELECT key FROM queue_keys UNION ALL SELECT name FROM queue_caps") == []
+
+
+@pytest.mark.parametrize(
     "body",
     [
         {"limit": 1},

@@ -7,7 +7,7 @@ import pytest
 from oddish.metrics import REGISTRY
 from oddish.queue.audit import Drift, audit
 from oddish.queue.keys import Limits
-from oddish.queue.limits import list_caps, list_keys, override_cap, override_key, pause_key
+from oddish.queue.limits import list_caps, list_keys, override_cap, override_key, pause_key, reset_cap, reset_key
 from support.queues import ORG, Queue
 
 pytestmark = pytest.mark.anyio
@@ -31,8 +31,17 @@ async def test_a_lower_limit_counts_at_once_and_ends_nothing(queue: Queue) -> No
 async def test_removing_the_override_returns_to_the_deployments_limit(queue: Queue) -> None:
     async with queue.engine.begin() as connection:
         assert (await override_key(connection, "p/one", 5, deploy_limit=1)).limit == 5
-        assert (await override_key(connection, "p/one", None, deploy_limit=1)).limit == 1
+        changed = await reset_key(connection, "p/one")
+        assert changed is not None
+        assert changed.limit == 1
         assert [entry.name for entry in await list_keys(connection)] == ["p/one"]
+
+
+async def test_removing_an_override_makes_no_key_and_no_cap(queue: Queue) -> None:
+    async with queue.engine.begin() as connection:
+        assert await reset_key(connection, "no/such") is None
+        assert await reset_cap(connection, "provider:no") is None
+        assert await list_keys(connection) + await list_caps(connection) == []
 
 
 async def test_an_override_outlives_the_next_submission(queue: Queue) -> None:

@@ -2,14 +2,25 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.queue.archive import STAYS_SECONDS
-from oddish.queue.enqueue import Group, Lane, NewJob, add_group, enqueue, prepare_lanes
+from oddish.queue.enqueue import PREPARE_KEYS, Group, Lane, NewJob, add_group, enqueue, prepare_lanes
 from oddish.queue.keys import Limits
-from oddish.queue.limits import list_caps, override_cap
-from oddish.queue.pruning import GONE_SECONDS, UNUSED_SECONDS, Pruned, prune, prune_lanes
+from oddish.queue.limits import list_caps, override_cap, override_key, pause_key, reset_cap, reset_key
+from oddish.queue.pruning import (
+    GONE_SECONDS,
+    UNUSED_SECONDS,
+    Pruned,
+    prune,
+    prune_caps,
+    prune_keys,
+    prune_lanes,
+)
 from support.queues import ORG, POOL, Queue
 
 pytestmark = pytest.mark.anyio
@@ -27,6 +38,31 @@ async def finished(queue: Queue, *subjects: str, key: str = "p/m") -> None:
     await queue.cancel(*subjects)
     await queue.pass_time(STAYS_SECONDS + 1)
     await queue.archive()
+
+
+async def unused_key(queue: Queue) -> None:
+    """Jobs and lanes have gone, the key and its caps are still there."""
+    await finished(queue, "a")
+    await queue.pass_time(LONG)
+    async with queue.engine.begin() as connection:
+        await prune_lanes(connection)
+
+
+async def names(queue: Queue) -> list[str]:
+    keys = await queue.rows("SELECT key FROM queue_keys ORDER BY key")
+    return [name for (name,) in [*keys, *await queue.rows("SELECT name FROM queue_caps ORDER BY name")]]
+
+
+async def wanted_and_waited_for(queue: Queue) -> asyncio.Task[None]:
+    """Somebody who wants the lane of ``finished`` and has to wait for another transaction."""
+    wanting = asyncio.create_task(prepare_lanes(queue.engine, [Lane("p/m", "u", "p", ORG)], queue.limits))
+    waiting = [(0,)]
+    while waiting == [(0,)] and not wanting.done():
+        waiting = await queue.rows(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+    assert not wanting.done()
+    return wanting
 
 
 def job(key: str, user: str, subject: str) -> NewJob:
@@ -82,22 +118,62 @@ async def test_who_wants_a_lane_that_is_being_pruned_makes_it_anew(queue: Queue)
     await queue.pass_time(LONG)
     async with queue.engine.begin() as pruner:
         assert await prune_lanes(pruner) == 1
-        wanting = asyncio.create_task(prepare_lanes(queue.engine, [Lane("p/m", "u", "p", ORG)], queue.limits))
-        waiting = [(0,)]
-        while waiting == [(0,)] and not wanting.done():
-            waiting = await queue.rows(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
-        assert not wanting.done()
+        wanting = await wanted_and_waited_for(queue)
     await wanting
     assert await lanes(queue) == [("p/m", "u")]
     await queue.add("b")
     assert len(await queue.claim()) == 1
 
 
+@pytest.mark.parametrize("step", [prune_keys, prune_caps])
+async def test_who_wants_a_key_or_a_cap_that_is_being_pruned_makes_it_anew(
+    queue: Queue, step: Callable[[AsyncConnection], Awaitable[int]]
+) -> None:
+    await unused_key(queue)
+    async with queue.engine.begin() as pruner:
+        assert await step(pruner) > 0
+        wanting = await wanted_and_waited_for(queue)
+    await wanting
+    assert await names(queue) == ["p/m", f"org:{ORG}", "provider:p"]
+    assert (await prune(queue.engine)).keys == 0
+    await queue.add("b")
+    assert len(await queue.claim()) == 1
+    assert await queue.miscounted() == []
+
+
+async def test_a_key_whose_lanes_are_being_made_stays(queue: Queue) -> None:
+    await unused_key(queue)
+    async with queue.engine.begin() as connection:
+        await connection.execute(text(PREPARE_KEYS), {"keys": ["p/m"], "limits": [queue.limits.of("p/m")]})
+        assert (await prune(queue.engine)).keys == 0
+    assert (await prune(queue.engine)).keys == 1
+
+
+async def test_keys_and_caps_of_providers_go_with_their_lanes_unless_an_admin_has_changed_them(queue: Queue) -> None:
+    for key in ("p/m", "q/limited", "r/paused"):
+        await queue.add(key, key=key)
+    await queue.cancel("p/m", "q/limited", "r/paused")
+    async with queue.engine.begin() as connection:
+        await override_key(connection, "q/limited", 0, deploy_limit=3)
+        await override_cap(connection, "provider:q", 5)
+        await pause_key(connection, "r/paused", paused=True)
+    await queue.pass_time(STAYS_SECONDS + 1)
+    await queue.archive()
+    assert (await prune(queue.engine)).keys == 0
+    await queue.pass_time(LONG)
+    assert (await prune(queue.engine)).keys == 1
+    assert await names(queue) == ["q/limited", "r/paused", "provider:q"]
+    async with queue.engine.begin() as connection:
+        await reset_key(connection, "q/limited")
+        await reset_cap(connection, "provider:q")
+        await pause_key(connection, "r/paused", paused=False)
+    pruned = await prune(queue.engine)
+    assert (pruned.keys, pruned.caps) == (2, 1)
+
+
 async def test_nobody_is_refused_while_lanes_come_and_go(queue: Queue) -> None:
     """Users let hours go by between two jobs, and jobs end at once, so that every lane is pruned again and again."""
-    pruned = 0
+    pruned = pruned_keys = 0
     ended = asyncio.Event()
 
     async def user(name: str) -> None:
@@ -112,11 +188,13 @@ async def test_nobody_is_refused_while_lanes_come_and_go(queue: Queue) -> None:
                 await queue.finish(held)
 
     async def upkeep() -> None:
-        nonlocal pruned
+        nonlocal pruned, pruned_keys
         while not ended.is_set():
             await queue.execute("UPDATE jobs SET finished_at = finished_at - interval '1 hour' WHERE state = 'done'")
             await queue.archive()
-            pruned += (await prune(queue.engine)).lanes
+            found = await prune(queue.engine)
+            pruned += found.lanes
+            pruned_keys += found.keys
 
     async def users() -> None:
         try:
@@ -131,6 +209,7 @@ async def test_nobody_is_refused_while_lanes_come_and_go(queue: Queue) -> None:
     assert Counter((await queue.states()).values()) == {"done": 90}
     assert await queue.miscounted() == []
     assert pruned > 0
+    assert pruned_keys > 0
 
 
 async def test_a_group_goes_when_its_jobs_have_gone_and_those_after_it(queue: Queue) -> None:
@@ -157,7 +236,7 @@ async def test_the_cap_of_an_organisation_goes_with_its_lanes_unless_an_admin_ha
     await queue.pass_time(LONG)
     async with queue.engine.begin() as connection:
         await override_cap(connection, "org:gone", 4)
-    assert (await prune(queue.engine)).caps == 2
+    assert (await prune(queue.engine)).caps == 3
     await queue.add("b", "c", "d")
     assert len([claim for _ in range(3) for claim in await queue.claim()]) == 2
     async with queue.engine.begin() as connection:
@@ -167,9 +246,9 @@ async def test_the_cap_of_an_organisation_goes_with_its_lanes_unless_an_admin_ha
     await queue.execute("UPDATE jobs SET state = 'done', worker_id = NULL, finished_at = now() WHERE state = 'running'")
     await queue.pass_time(LONG)
     await queue.archive()
-    assert (await prune(queue.engine)).caps == 0
+    assert (await prune(queue.engine)).caps == 1
     async with queue.engine.begin() as connection:
-        assert f"org:{ORG}" in {cap.name for cap in await list_caps(connection)}
+        assert [cap.name for cap in await list_caps(connection)] == [f"org:{ORG}"]
 
 
 async def test_workers_are_forgotten_a_week_after_they_are_gone_with_what_they_published(queue: Queue) -> None:
@@ -178,7 +257,7 @@ async def test_workers_are_forgotten_a_week_after_they_are_gone_with_what_they_p
     [held] = await queue.claim("owner", pools=["docker@harbor"])
     await queue.pass_time(GONE_SECONDS + 60)
     await queue.worker("young", pool="local@other")
-    assert await prune(queue.engine) == Pruned(lanes=0, groups=0, caps=0, workers=1, publications=2)
+    assert await prune(queue.engine) == Pruned(lanes=0, keys=0, groups=0, caps=0, workers=1, publications=2)
     await queue.finish(held)
     assert (await prune(queue.engine)).workers == 1
     assert await queue.rows("SELECT id FROM workers") == [("young",)]

@@ -1,12 +1,23 @@
 """Limits of the queue and weights of its users, changed while it runs."""
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.errors import NotFound
 from oddish.identity.principal import Principal
 from oddish.queue.keys import DEFAULT_KEY, Limits, normalise_model, normalise_provider, organisation_cap, provider_cap
-from oddish.queue.limits import Limit, list_caps, list_keys, override_cap, override_key, pause_key
+from oddish.queue.limits import (
+    Limit,
+    list_caps,
+    list_keys,
+    override_cap,
+    override_key,
+    pause_key,
+    reset_cap,
+    reset_key,
+)
 from oddish.queue.weights import Weight, list_weights
 from oddish.queue.weights import set_weight as set_user_weight
 from oddish.schemas.concurrency import (
@@ -19,6 +30,7 @@ from oddish.schemas.concurrency import (
 )
 
 OVERRIDE = "override"
+LISTED_CAPS = "GET /admin/concurrency lists the caps."
 
 router = new_router()
 
@@ -51,11 +63,11 @@ async def set_limit(
     async with services.engine.begin() as connection:
         if body.queue_key is None:
             cap = _named_cap(principal, body.cap or "")
-            return _cap(await override_cap(connection, cap, body.limit), deployment)
+            return _cap(await _limit_cap(connection, cap, body.limit), deployment)
         key = normalise_model(body.queue_key) or DEFAULT_KEY
         changed: Limit | None = None
         if body.changes_limit:
-            changed = await override_key(connection, key, body.limit, deploy_limit=deployment.of(key))
+            changed = await _limit_key(connection, key, body.limit, deployment)
         if body.paused is not None:
             changed = await pause_key(connection, key, paused=body.paused)
         if changed is None:
@@ -78,6 +90,20 @@ async def set_weight(body: WeightRequest, principal: PrincipalOf, services: Serv
     return WeightResponse(user=body.user, weight=body.weight)
 
 
+async def _limit_key(connection: AsyncConnection, key: str, limit: int | None, deployment: Limits) -> Limit | None:
+    if limit is None:
+        return await reset_key(connection, key)
+    return await override_key(connection, key, limit, deploy_limit=deployment.of(key))
+
+
+async def _limit_cap(connection: AsyncConnection, cap: str, limit: int | None) -> Limit:
+    if limit is not None:
+        return await override_cap(connection, cap, limit)
+    if (changed := await reset_cap(connection, cap)) is None:
+        raise NotFound(f"There is no cap {cap!r}: no trial counts against it.", fix=LISTED_CAPS)
+    return changed
+
+
 def _named_cap(principal: Principal, name: str) -> str:
     """The canonical name of a cap that the caller may set."""
     own = organisation_cap(principal.org_id)
@@ -85,7 +111,7 @@ def _named_cap(principal: Principal, name: str) -> str:
         return own
     kind, _, owner = name.partition(":")
     if kind != "provider":
-        raise NotFound(f"There is no cap {name!r} here.", fix="GET /admin/concurrency lists the caps.")
+        raise NotFound(f"There is no cap {name!r} here.", fix=LISTED_CAPS)
     return provider_cap(normalise_provider(owner))
 
 
