@@ -2,6 +2,7 @@
 
 import os
 
+_DISCARDED = ".discarded."
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 
@@ -14,6 +15,24 @@ def delete(directory: str) -> None:
         _run(command)
         if not os.path.lexists(directory):
             return
+
+
+def discard(directory: str) -> None:
+    """Delete a tree under a name that says so: ``delete_discarded`` goes on with it should this be interrupted."""
+    parent, name = os.path.split(directory)
+    discarded = os.path.join(parent, _DISCARDED + name)  # noqa: PTH118
+    try:
+        os.rename(directory, discarded)  # noqa: PTH104
+    except OSError:
+        discarded = directory
+    delete(discarded)
+
+
+def delete_discarded(parent: str) -> None:
+    """Delete what is left of the trees below ``parent`` that somebody began to discard."""
+    for name in os.listdir(parent):  # noqa: PTH208
+        if name.startswith(_DISCARDED):
+            delete(os.path.join(parent, name))  # noqa: PTH118
 
 
 def used_bytes(directory: str) -> int:

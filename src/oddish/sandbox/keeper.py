@@ -23,7 +23,7 @@ import socket
 import struct
 import time
 
-from oddish.removal import delete
+from oddish.removal import discard
 from oddish.sandbox import privileges
 from oddish.sandbox.diskwatch import INTERVAL_MILLISECONDS, DiskWatch
 from oddish.sandbox.killing import kill_tree
@@ -200,7 +200,7 @@ class _Supervisor:
                 os.waitpid(-1, 0)
         for group in self.claim["groups"]:
             remove_group(group, _REMOVAL_SECONDS)
-        delete(self.claim["directory"])
+        discard(self.claim["directory"])
 
 
 class _Gate:

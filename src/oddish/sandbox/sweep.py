@@ -6,10 +6,11 @@ import os
 import time
 from pathlib import Path
 
-from oddish.removal import delete
+from oddish.removal import delete, delete_discarded, discard
 from oddish.sandbox import cgroup, keeper
 
 _OLD_SECONDS = 3600
+_YOUNG_SECONDS = 60
 LOCK = "lock"
 """File in a sandbox's directory: holds the sandbox's name, and is locked for as long as its keeper lives."""
 _UNLOCKED = "lock.new"
@@ -36,6 +37,8 @@ def claim(directory: Path, name: str) -> int:
 def sweep(scratch: Path) -> tuple[str, ...]:
     """Delete directories and control groups of sandboxes below ``scratch`` that nobody keeps; their names."""
     removed = []
+    if scratch.exists():
+        delete_discarded(str(scratch))
     _remove_unfinished(scratch)
     for lock in scratch.glob(f"*/{LOCK}"):
         with contextlib.suppress(OSError), lock.open() as file:
@@ -44,18 +47,19 @@ def sweep(scratch: Path) -> tuple[str, ...]:
                 continue
             name = file.read()
             if all(keeper.remove_group(str(group)) for group in cgroup.paths(name)):
-                delete(str(lock.parent))
+                discard(str(lock.parent))
                 removed.append(name)
     _remove_old_groups()
     return tuple(removed)
 
 
 def _remove_unfinished(scratch: Path) -> None:
-    """Directories whose maker was killed before they were claimed. In younger ones that may yet happen."""
+    """Directories whose maker was killed before they were claimed. In the youngest ones that may yet happen."""
     for lock in scratch.glob(f"*/{_UNLOCKED}"):
-        with contextlib.suppress(OSError):
-            if time.time() - lock.stat().st_mtime > _OLD_SECONDS:
-                delete(str(lock.parent))
+        with contextlib.suppress(OSError), lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - lock.stat().st_mtime > _YOUNG_SECONDS:
+                discard(str(lock.parent))
 
 
 def _is_still(lock: Path, descriptor: int) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from oddish import removal
 from oddish.sandbox import sweep as module
 from oddish.sandbox.sweep import claim, sweep
 
@@ -95,3 +96,17 @@ def test_a_claim_that_was_cut_off_long_ago_is_removed(tmp_path: Path) -> None:
         os.utime(tmp_path / name / "lock.new", (time.time() - age, time.time() - age))
     assert sweep(tmp_path) == ()
     assert [path.name for path in tmp_path.iterdir()] == ["young"]
+
+
+def test_what_was_not_deleted_to_the_end_is_deleted_by_the_next_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever deletes can be killed when the lock is gone and the rest is not."""
+    (tmp_path / "used" / "upper").mkdir(parents=True)
+    (tmp_path / "used" / "upper" / "file").touch()
+    with monkeypatch.context() as killed:
+        killed.setattr(removal, "delete", lambda directory: None)
+        removal.discard(str(tmp_path / "used"))
+    assert len(list(tmp_path.rglob("*"))) == 3
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
