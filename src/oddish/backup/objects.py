@@ -1,14 +1,18 @@
 """The files of the store that a database names: copied into a backup, and back."""
 
 import asyncio
+import hashlib
+import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from oddish.backup.contents import Stored, sha256
 from oddish.backup.source import Say
 from oddish.errors import OddishError
+from oddish.regular import open_below
 from oddish.storage.errors import ObjectNotFound, StorageUnavailable
 from oddish.storage.keys import artifact_key, checked_key
 from oddish.storage.manifest import MANIFEST_NAME, read_manifest
@@ -50,7 +54,7 @@ async def collect(
             path = target / checked_key(key)
             path.parent.mkdir(parents=True, exist_ok=True)
             entry = known.get(key)
-            if earlier is not None and entry is not None and _link(earlier / key, path, entry.size):
+            if earlier is not None and entry is not None and _link(earlier, key, path, entry.size):
                 copied.linked += 1
                 copied.stored.append(entry)
                 continue
@@ -82,12 +86,13 @@ async def put_back(store: ArtifactStore, source: Path, files: Iterable[Stored], 
     async def work() -> None:
         nonlocal done
         for entry in waiting:
-            path = source / checked_key(entry.key)
             if not await _has(store, entry):
-                if not path.is_file() or await asyncio.to_thread(sha256, path) != entry.sha256:
+                file = await asyncio.to_thread(_opened, source, entry)
+                if file is None:
                     damaged.append(entry.key)
                 else:
-                    await store.put_file(entry.key, path)
+                    with file:
+                        await store.put_file(entry.key, file)
             done += 1
             if done % _TOLD_EVERY == 0:
                 say(f"{done} files are restored ...")
@@ -118,13 +123,26 @@ async def _wanted(store: ArtifactStore, named: Named, copied: Copied) -> list[tu
     return wanted
 
 
-def _link(source: Path, path: Path, size: int) -> bool:
-    """Whether ``source`` is still there in full and could be given another name."""
+def _link(earlier: Path, key: str, path: Path, size: int) -> bool:
+    """Whether the file of ``key`` below ``earlier`` is still there in full and could be given another name."""
     with suppress(OSError):
-        if source.stat().st_size == size:
-            path.hardlink_to(source)
-            return True
+        with os.fdopen(open_below(earlier, key), "rb") as file:
+            if os.fstat(file.fileno()).st_size != size:
+                return False
+        path.hardlink_to(earlier / key)
+        return True
     return False
+
+
+def _opened(source: Path, entry: Stored) -> BinaryIO | None:
+    """The file of ``entry`` below ``source``; None when it is none, lies behind a link or is not what was stored."""
+    with suppress(OSError), ExitStack() as failing:
+        file = failing.enter_context(os.fdopen(open_below(source, entry.key), "rb"))
+        if hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256:
+            file.seek(0)
+            failing.pop_all()
+            return file
+    return None
 
 
 async def _has(store: ArtifactStore, entry: Stored) -> bool:

@@ -7,10 +7,11 @@ value that has not the wanted shape is as good as absent.
 import json
 import math
 import os
-import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from oddish import regular
 
 MAX_CONTAINERS = 1_000_000
 """Objects and lists in one document. Parsed, they take up to thirty times their size in the file."""
@@ -60,23 +61,10 @@ def is_file(directory: Path, relative: str) -> bool:
 
 
 def open_below(directory: Path, relative: str) -> int:
-    """A descriptor of a regular file below ``directory`` that is reached without any symbolic link. Raises OSError."""
-    *folders, name = relative.split("/")
-    if not relative.isprintable() or not all(part not in {"", ".", ".."} for part in (*folders, name)):
+    """As ``oddish.regular`` does it; a name that cannot be printed is none. Raises OSError."""
+    if not relative.isprintable():
         raise FileNotFoundError(relative)
-    at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        for folder in folders:
-            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
-            os.close(at)
-            at = inner
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-    finally:
-        os.close(at)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise PermissionError(f"{relative} is not a regular file")
-    return descriptor
+    return regular.open_below(directory, relative)
 
 
 def mapping(value: object) -> dict[str, Any]:
