@@ -3,11 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
+
 from oddish.errors import InvalidInput, NotFound
+from oddish.storage.errors import InvalidKey
+from oddish.storage.keys import checked_key
 
 FORMAT = 1
 DESCRIPTION, DUMP, LIST, FILES = "backup.json", "database.dump", "store.jsonl", "store"
@@ -56,23 +60,29 @@ class Contents:
         (directory / DESCRIPTION).write_text(json.dumps(asdict(self), indent=2) + "\n")
 
 
+_CONTENTS, _STORED = TypeAdapter(Contents), TypeAdapter(Stored)
+_ANOTHER = "Restore another backup, or another copy of this one."
+
+
 def read(directory: Path) -> Contents:
-    """Raises ``InvalidInput`` when ``directory`` holds no backup, or one of another format."""
+    """Raises ``InvalidInput`` when ``directory`` holds no backup, one of another format or a changed description."""
     try:
-        document = json.loads((directory / DESCRIPTION).read_bytes())
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise InvalidInput(
-                f"{directory} is a backup of a format that this oddish does not know.",
-                fix="Restore it with the version of oddish that made it, or a newer one.",
-            )
-        known = {name: document[name] for name in (member.name for member in fields(Contents))}
-        known["missing"], known["damaged"] = tuple(known["missing"]), tuple(known["damaged"])
-        return Contents(**known)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        content = (directory / DESCRIPTION).read_bytes()
+        document = from_json(content)
+    except (OSError, ValueError) as error:
         raise InvalidInput(
             f"{directory} is no backup: {DESCRIPTION} cannot be read ({error}).",
             fix="Name a directory that 'oddish backup' has made, or the one that holds them.",
         ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidInput(
+            f"{directory} is a backup of a format that this oddish does not know.",
+            fix="Restore it with the version of oddish that made it, or a newer one.",
+        )
+    try:
+        return _CONTENTS.validate_json(content, strict=True)
+    except ValidationError as error:
+        raise InvalidInput(f"{directory / DESCRIPTION} describes no backup: {_fault(error)}.", fix=_ANOTHER) from error
 
 
 def backups(directory: Path) -> list[Path]:
@@ -91,11 +101,20 @@ def find(place: Path) -> Path:
     raise NotFound(f"There is no backup in {place}.", fix="Name a directory that 'oddish backup' was given.")
 
 
-def read_list(directory: Path) -> Iterator[Stored]:
-    """The files that are in the backup."""
-    with (directory / LIST).open(encoding="utf-8") as lines:
-        for line in lines:
-            yield Stored(**json.loads(line))
+def read_list(directory: Path) -> list[Stored]:
+    """The files that are in the backup. Raises ``InvalidInput`` for a list with a line that names none."""
+    files: list[Stored] = []
+    try:
+        with (directory / LIST).open("rb") as lines:
+            for line in lines:
+                entry = _STORED.validate_json(line, strict=True)
+                checked_key(entry.key)
+                files.append(entry)
+    except (OSError, ValidationError, InvalidKey) as error:
+        reason = _fault(error) if isinstance(error, ValidationError) else str(error).removesuffix(".")
+        where = f"{directory / LIST}, line {len(files) + 1},"
+        raise InvalidInput(f"{where} names no file of a backup: {reason}.", fix=_ANOTHER) from error
+    return files
 
 
 def write_list(directory: Path, files: list[Stored]) -> None:
@@ -107,3 +126,10 @@ def write_list(directory: Path, files: list[Stored]) -> None:
 def sha256(path: Path) -> str:
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def _fault(error: ValidationError) -> str:
+    """The first of its faults, with the member it is in."""
+    first = error.errors(include_url=False)[0]
+    member = ".".join(str(part) for part in first["loc"])
+    return f"{member}: {first['msg']}" if member else first["msg"]

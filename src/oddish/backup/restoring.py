@@ -50,6 +50,7 @@ def restore(place: Path, where: Layout, *, replace: bool, say: Say) -> Restored:
     backup = contents.find(place)
     described = contents.read(backup)
     _check(backup, described)
+    files = contents.read_list(backup) if described.list_sha256 is not None else None
     with exclusive(where):
         server = EmbeddedPostgres(where.postgres, log=where.log("postgres"))
         if not replace and _in_use(server, where):
@@ -59,10 +60,10 @@ def restore(place: Path, where: Layout, *, replace: bool, say: Say) -> Restored:
             )
         upgrade.require_room(where.home, described.database_bytes, "Restoring the database")
         damaged: Sequence[str] = ()
-        if described.list_sha256 is not None:
+        if files is not None:
             say("Restoring the files ...")
             store = ArtifactStore.open(storage_url(where))
-            damaged = asyncio.run(objects.put_back(store, backup / FILES, contents.read_list(backup), say))
+            damaged = asyncio.run(objects.put_back(store, backup / FILES, files, say))
         say("Restoring the database ...")
         kept = server.restore(backup / DUMP, lambda url: _prepare(where, url))
         key_restored, old_key = put_key(backup, where) if described.key_included else (False, ())

@@ -17,7 +17,7 @@ from psycopg import IsolationLevel
 
 from oddish import __version__
 from oddish.backup import contents, objects
-from oddish.backup.contents import DUMP, FILES, LIST, Contents
+from oddish.backup.contents import DUMP, FILES, LIST, Contents, Stored
 from oddish.backup.secretkey import key_id, take_key
 from oddish.backup.source import Say, address, served, storage_url
 from oddish.doctor.store import shown
@@ -185,10 +185,15 @@ def table_of_contents(cluster: Cluster, dump: Path) -> str:
 
 
 def _copy_store(where: Layout, named: objects.Named, staging: Path, earlier: list[Path], say: Say) -> objects.Copied:
-    with_files = [path for path in earlier if (path / LIST).exists()]
-    known = {entry.key: entry for entry in contents.read_list(with_files[-1])} if with_files else {}
-    before = with_files[-1] / FILES if with_files else None
+    before = next((path for path in reversed(earlier) if (path / LIST).exists()), None)
+    known: dict[str, Stored] = {}
+    if before is not None:
+        try:
+            known = {entry.key: entry for entry in contents.read_list(before)}
+        except InvalidInput as error:
+            say(f"No file is shared with an earlier backup: {error.message}")
     store = ArtifactStore.open(storage_url(where))
-    copied = asyncio.run(objects.collect(store, named, staging / FILES, before, known, say))
+    directory = before / FILES if before is not None else None
+    copied = asyncio.run(objects.collect(store, named, staging / FILES, directory, known, say))
     contents.write_list(staging, copied.stored)
     return copied

@@ -53,6 +53,29 @@ def test_a_second_one_shares_its_files_with_the_first_and_does_not_need_it(where
     assert contents.find(tmp_path) == second
 
 
+def test_a_link_in_an_earlier_backup_is_not_shared(where: Layout, tmp_path: Path) -> None:
+    first, _ = backup(tmp_path, where, with_store=True)
+    archive = first / "store" / ARCHIVE
+    archive.unlink()
+    (tmp_path / "outside").write_bytes(b"ARCHIVE")
+    archive.symlink_to(tmp_path / "outside")
+    second, _ = backup(tmp_path, where, with_store=True)
+    assert not (second / "store" / ARCHIVE).is_symlink()
+    assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
+
+
+def test_a_damaged_list_in_an_earlier_backup_does_not_keep_a_new_one_from_being_made(
+    where: Layout, tmp_path: Path
+) -> None:
+    first, _ = backup(tmp_path, where, with_store=True)
+    (first / "store.jsonl").write_text("{\n")
+    said: list[str] = []
+    second, described = take(tmp_path, where, with_store=True, with_key=False, say=said.append)
+    assert any("store.jsonl, line 1, names no file" in line for line in said)
+    assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
+    assert described.files == 4
+
+
 def test_files_that_the_store_lost_or_changed_are_named(where: Layout, tmp_path: Path) -> None:
     (where.store / ARCHIVE).unlink()
     (where.store / PREFIX / "result.json").write_text("[]")

@@ -159,6 +159,53 @@ def test_a_list_of_files_cannot_reach_out_of_the_backup(where: Layout, elsewhere
         bring_back(altered(made, list_sha256=contents.sha256(made / "store.jsonl")), elsewhere)
 
 
+@pytest.mark.parametrize("linked", ["tasks", ARCHIVE])
+def test_what_lies_behind_a_link_in_a_backup_is_left_out(
+    where: Layout, elsewhere: Layout, tmp_path: Path, linked: str
+) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_store=True)
+    path = made / "store" / linked
+    path.rename(tmp_path / "outside")
+    path.symlink_to(tmp_path / "outside")
+    assert bring_back(made, elsewhere).damaged == (ARCHIVE,)
+    assert not (elsewhere.store / ARCHIVE).exists()
+    assert (elsewhere.store / PREFIX / "result.json").exists()
+
+
+def test_a_file_whose_name_cannot_be_printed_comes_back(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    key = f"{PREFIX}/no\u00a0break.txt"
+    made, _ = backup(tmp_path / "backups", where, with_store=True)
+    (made / "store" / key).write_bytes(b"it is here")
+    entry = contents.Stored(key, 10, contents.sha256(made / "store" / key))
+    contents.write_list(made, [entry])
+    altered(made, list_sha256=contents.sha256(made / "store.jsonl"))
+    assert bring_back(made, elsewhere).damaged == ()
+    assert (elsewhere.store / key).read_bytes() == b"it is here"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "Invalid JSON"),
+        (b"\xff", "Invalid JSON"),
+        (b"[]", "object"),
+        (b'{"key": "k", "size": 1}', "sha256: Field required"),
+        (b'{"key": "k", "size": "1", "sha256": "0"}', "size: Input should be a valid integer"),
+        (b'{"key": "/k", "size": 1, "sha256": "0"}', "has an empty segment"),
+    ],
+)
+def test_a_line_that_names_no_file_is_refused_before_anything_is_restored(
+    where: Layout, elsewhere: Layout, tmp_path: Path, line: bytes, reason: str
+) -> None:
+    made, _ = backup(tmp_path / "backups", where, with_store=True)
+    files = made / "store.jsonl"
+    files.write_bytes(files.read_bytes() + line + b"\n")
+    with pytest.raises(InvalidInput, match=rf"store\.jsonl, line 5, names no file of a backup: .*{reason}"):
+        bring_back(altered(made, list_sha256=contents.sha256(files)), elsewhere)
+    assert not elsewhere.store.exists() or list(elsewhere.store.iterdir()) == []
+    assert not elsewhere.postgres.exists()
+
+
 def test_without_the_secret_key_it_says_that_secrets_cannot_be_read(
     where: Layout, elsewhere: Layout, tmp_path: Path
 ) -> None:
@@ -202,12 +249,48 @@ def test_a_stack_that_runs_is_not_pulled_from_under(where: Layout, tmp_path: Pat
         os.close(lock)
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"format": 2}', '{"format": 1}'])
+@pytest.mark.parametrize("content", [None, "{", "[" * 100_000, '{"format": 2}', '{"format": 1}'])
 def test_what_is_no_backup_is_refused(elsewhere: Layout, tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "backup.json").write_text(content)
     with pytest.raises((InvalidInput, NotFound), match=r"no backup|There is no backup|format that this oddish"):
         bring_back(tmp_path, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("postgres", "18"),
+        ("postgres", True),
+        ("revision", 5),
+        ("schema_remark", 5),
+        ("dump_sha256", None),
+        ("list_sha256", 1),
+        ("database_bytes", "many"),
+        ("missing", "ab"),
+        ("damaged", [1]),
+        ("key_included", "no"),
+        ("key_id", 1),
+        ("version", "\ud800"),
+    ],
+)
+def test_a_member_of_the_wrong_kind_is_refused_by_name(
+    where: Layout, elsewhere: Layout, tmp_path: Path, member: str, value: object
+) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    (made / "database.dump").unlink()
+    with pytest.raises(InvalidInput, match=rf"backup\.json describes no backup: {member}|backup\.json cannot be read"):
+        bring_back(altered(made, **{member: value}), elsewhere)
+    assert not elsewhere.postgres.exists()
+
+
+def test_a_description_without_a_sum_is_refused(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+    made, _ = backup(tmp_path / "backups", where)
+    document = json.loads((made / "backup.json").read_text())
+    del document["dump_sha256"]
+    (made / "backup.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidInput, match=r"backup\.json describes no backup: dump_sha256: Field required"):
+        bring_back(made, elsewhere)
 
 
 @pytest.mark.parametrize("step", range(STEPS))
