@@ -19,8 +19,15 @@ from oddish.stack import client as stack_client
 _ERRORS: dict[str, type[OddishError]] = {error.code: error for error in (InvalidInput, NotFound, Conflict)}
 
 
+def _named(context: click.Context, parameter: click.Parameter, value: str) -> Path:
+    """An empty name would be that of the current directory, as a variable that is not set makes it."""
+    if not value:
+        raise click.BadParameter("it is empty; name the directory that keeps backups.", context, parameter)
+    return Path(value)
+
+
 @click.command(cls=Command)
-@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("directory", type=click.Path(file_okay=False), callback=_named)
 @click.option("--with-store", is_flag=True, help="Also the files: archives of tasks, and what attempts left behind.")
 @click.option("--with-key", is_flag=True, help="Also the secret key. Whoever has the backup can then read all secrets.")
 @json_option
