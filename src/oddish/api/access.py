@@ -7,6 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from oddish.api.excerpt import excerpt
 from oddish.api.metrics import count_request
 from oddish.api.problems import failure
 from oddish.correlation import HEADER, correlation_id
@@ -62,8 +63,8 @@ class AccessLog:
         principal = scope.get("state", {}).get("principal")
         log.info(
             "request",
-            method=scope["method"],
-            path=scope["path"],
+            method=excerpt(scope["method"]),
+            path=excerpt(scope["path"]),
             status=status,
             ms=round(seconds * 1000, 1),
             key=principal.key_id if isinstance(principal, Principal) else None,

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from oddish.api.excerpt import excerpt
 from oddish.api.scopes import Needs
 from oddish.api.services import services_of
 from oddish.errors import Forbidden, Unauthenticated
@@ -20,7 +21,7 @@ async def admit(request: Request, needed: Needs) -> None:
     services = services_of(request)
     async with services.reads.connect() as connection:
         principal = await authenticate(connection, _key(request))
-    call = f"{request.method} {request.url.path}"
+    call = f"{request.method} {excerpt(request.url.path)}"
     if not principal.scope.includes(needed.scope):
         raise Forbidden(
             f"{call} needs a key of scope {needed.scope.value!r}; this one has {principal.scope.value!r}.",

@@ -14,6 +14,7 @@ from sqlalchemy import exc
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from oddish.api.excerpt import excerpt
 from oddish.errors import Forbidden, InvalidInput, NotFound, OddishError, TooLarge, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -91,12 +92,13 @@ def refusal(error: OddishError, *, status: int | None = None, **members: object)
 def failure(error: Exception, request: Request) -> JSONResponse:
     """An unexpected error: logged with an id, which is all the caller learns."""
     if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
-        log.warning("database_unavailable", path=request.url.path, error=str(error.__cause__ or error))
+        log.warning("database_unavailable", path=excerpt(request.url.path), error=str(error.__cause__ or error))
         return refusal(DatabaseUnavailable("The database does not answer in time.", fix="Try again in a moment."))
     if isinstance(error, exc.DataError | UnicodeEncodeError):
         return refusal(InvalidInput("The request holds a character or number that cannot be stored."))
     incident = secrets.token_hex(8)
-    log.error("request_failed", incident=incident, method=request.method, path=request.url.path, exc_info=error)
+    method, path = excerpt(request.method), excerpt(request.url.path)
+    log.error("request_failed", incident=incident, method=method, path=path, exc_info=error)
     unexpected = Internal(
         f"The server failed to answer; its log has the reason under {incident}.",
         fix="Report this incident to the operator of the server.",
@@ -126,7 +128,7 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    method, path, said = request.method, request.url.path, str(error.detail)
+    method, path, said = excerpt(request.method), excerpt(request.url.path), str(error.detail)
     known: dict[int, OddishError] = {
         404: NotFound(f"There is no {path} here."),
         405: MethodNotAllowed(f"{method} is not possible on {path}."),

@@ -8,6 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from oddish.api.excerpt import excerpt
 from oddish.api.problems import ForeignOrigin, Misdirected, refusal
 from oddish.api.services import LOOPBACK
 from oddish.errors import TooLarge
@@ -47,7 +48,7 @@ class HostCheck:
             host = Headers(scope=scope).get("host", "")
             if not self._answers_for(host):
                 error = Misdirected(
-                    f"This server does not answer for the host {host!r}.",
+                    f"This server does not answer for the host {excerpt(host)!r}.",
                     fix="Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by.",
                 )
                 await refusal(error)(scope, receive, send)
@@ -75,7 +76,7 @@ class OriginCheck:
             own = {headers.get("host", "").lower(), self._public}
             if origin is not None and (_split(origin).netloc.lower() or None) not in own:
                 error = ForeignOrigin(
-                    f"A page of {origin} may not change anything here.",
+                    f"A page of {excerpt(origin)} may not change anything here.",
                     fix="Send the request from a page of this server, or without a browser.",
                 )
                 await refusal(error)(scope, receive, send)

@@ -7,6 +7,7 @@ import httpx2
 import psycopg
 import pytest
 from psycopg import sql
+from structlog.testing import capture_logs
 
 from oddish.api.scopes import ACCESS
 from oddish.db.url import plain
@@ -160,6 +161,19 @@ def test_problems_everywhere(client: httpx2.Client) -> None:
         assert problem["status"] == answer.status_code
         assert problem["title"]
         assert problem["detail"]
+
+
+def test_what_a_stranger_sends_is_cut_in_the_log_and_in_the_answer(server: Server) -> None:
+    long, cut = "x" * 60_000, "x" * 999 + "..."
+    with capture_logs() as lines:
+        absent = server.client(None).get(f"/{long}")
+        refused = server.client(None).request(long, "/health/live")
+    assert absent.json()["detail"] == f"There is no /{cut} here."
+    assert refused.json()["detail"] == f"{'x' * 1000}... is not possible on /health/live.".replace("x", "X")
+    assert [line["path"] for line in lines if line["event"] == "request"] == [f"/{cut}"]
+    for headers in ({"Host": long}, {"Origin": long}):
+        answer = server.client(None).post("/tasks/cancel", headers=headers)
+        assert len(answer.content) < 2000, headers.keys()
 
 
 def test_validation_names_the_field_and_the_value(client: httpx2.Client) -> None:
