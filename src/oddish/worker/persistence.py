@@ -7,6 +7,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from oddish.db.deadlock import deadlocked
 from oddish.storage.errors import StorageFull, StorageUnavailable
 
 log = structlog.get_logger()
@@ -17,7 +18,7 @@ STORE_PATIENCE_SECONDS = 300.0
 
 
 async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnection], Awaitable[Result]]) -> Result:
-    """Run ``transaction`` until it commits, again when the connection was lost or refused.
+    """Run ``transaction`` until it commits, again when the connection was lost or refused, or a deadlock ended it.
 
     It is tried until the task is cancelled: a worker whose lease cannot be renewed cancels its executions. A commit
     whose answer was lost is tried again, so the transaction must hold a fence that refuses the second one. Other errors
@@ -29,9 +30,10 @@ async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnec
             async with engine.begin() as connection:
                 return await transaction(connection)
         except DBAPIError as error:
-            if not (error.connection_invalidated or _refused(error)):
+            if not (error.connection_invalidated or _refused(error) or deadlocked(error)):
                 raise
-            log.warning("database away", error=str(error.orig), again_in=delay)
+            what = "deadlock" if deadlocked(error) else "database away"
+            log.warning(what, error=str(error.orig), again_in=delay)
         await asyncio.sleep(delay)
         delay = min(delay * 2, LONGEST_DELAY_SECONDS)
 

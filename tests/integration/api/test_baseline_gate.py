@@ -2,15 +2,20 @@
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import psycopg
 import pytest
 
+from oddish.db.url import plain
 from oddish.trials.cancellation import BATCH
+from support.waiting import eventually
 
 from .serving import Server, TaskFolder
 
 ORACLE, NOP = {"agent": "oracle"}, {"agent": "nop"}
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 MODEL = {"agent": "claude-code", "model": "anthropic/claude-sonnet-4-5"}
 
 
@@ -226,3 +231,26 @@ def test_each_submission_of_a_batch_has_its_own_gate(
     answer = client.post("/tasks/sweep/batch", json={"submissions": submissions})
     assert [result["task"]["gated_trials"] for result in answer.json()["results"]] == [1, 0]
     assert states(server) == ["ready", "held", "ready", "ready"]
+
+
+def test_a_cancel_outlasts_a_deadlock_with_who_opens_the_same_gates_in_turn(
+    server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder], database_url: str
+) -> None:
+    """The cancelled trial waits at the second gate, which is locked first; the cancelled baseline decides the first."""
+    server.offer("local")
+    first, second = (str(new_task(name).upload(client)["task_id"]) for name in ("first", "second"))
+    for task in (first, second):
+        gated(client, task, ORACLE, MODEL)
+    gates = [gate for (gate,) in server.sql("SELECT id FROM job_groups ORDER BY id")]
+    other = psycopg.connect(plain(database_url))
+    with ThreadPoolExecutor(1) as pool, other:
+        other.execute("SET deadlock_timeout = '10s'")
+        other.execute("SELECT release_group(%s)", [gates[0]])
+        body = {"trial_ids": [f"{first}-0", f"{second}-1"]}
+        cancelled = pool.submit(client.post, "/tasks/cancel", json=body)
+        eventually(lambda: server.sql(WAITING) == [(1,)])
+        other.execute("SELECT release_group(%s)", [gates[1]])
+        other.commit()
+        answer = cancelled.result(30)
+    assert (answer.status_code, answer.json()["trials_cancelled"]) == (200, 2)
+    assert states(server) == ["cancelled", "skipped", "ready", "cancelled"]

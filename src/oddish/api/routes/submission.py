@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from oddish.api.policy import doors, environments
 from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
+from oddish.db.deadlock import outlast_deadlocks
 from oddish.identity.principal import Principal
 from oddish.registries import RegistryLogin
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
@@ -117,6 +118,10 @@ async def cancel(
 ) -> Response:
     """Stop what is queued or running of tasks, trials or an experiment. Finished trials keep their results."""
 
+    async def cancel_some(batch: Sequence[str]) -> int:
+        async with services.engine.begin() as connection:
+            return await cancel_batch(connection, batch)
+
     async def work(once: Once) -> bytes:
         found = await plan_cancellation(
             services.engine,
@@ -128,18 +133,20 @@ async def cancel(
         *earlier, last = found.batches or [[]]
         cancelled = 0
         for batch in earlier:
-            async with services.engine.begin() as connection:
-                cancelled += await cancel_batch(connection, batch)
-        async with once.transaction() as connection:
-            cancelled += await cancel_batch(connection, last)
-            answer = CancelResponse(
-                task_ids=list(found.task_ids),
-                not_found_task_ids=list(found.not_found),
-                tasks_found=len(found.task_ids),
-                tasks_cancelled=found.tasks_cancelled,
-                trials_cancelled=cancelled,
-            )
-            return await once.keep(connection, answer)
+            cancelled += await outlast_deadlocks(functools.partial(cancel_some, batch))
+
+        async def conclude() -> bytes:
+            async with once.transaction() as connection:
+                answer = CancelResponse(
+                    task_ids=list(found.task_ids),
+                    not_found_task_ids=list(found.not_found),
+                    tasks_found=len(found.task_ids),
+                    tasks_cancelled=found.tasks_cancelled,
+                    trials_cancelled=cancelled + await cancel_batch(connection, last),
+                )
+                return await once.keep(connection, answer)
+
+        return await outlast_deadlocks(conclude)
 
     return await repeatable.answer(work)
 
