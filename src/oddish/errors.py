@@ -7,6 +7,9 @@ Standard library only.
 
 from typing import ClassVar
 
+EXIT_UNREADABLE_SETTING = 2
+"""The exit status of a server or worker that cannot start with its settings, however often it is started."""
+
 
 class OddishError(Exception):
     """A refusal with a stable machine-readable ``code`` and the HTTP ``status`` it maps to.

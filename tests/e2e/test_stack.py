@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oddish.errors import Unavailable
 from oddish.stack import client, process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
@@ -32,6 +33,18 @@ def test_it_starts_answers_and_leaves_nothing(stack: Stack) -> None:
     below = process.descendants(stack.pid)
     assert client.stop().killed == ()
     assert [entry for entry in below if entry.alive()] == []
+
+
+def test_a_setting_that_cannot_be_read_ends_the_start_and_leaves_nothing(
+    oddish_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODDISH_MODEL_CONCURRENCY_OVERRIDES", "{bad")
+    with pytest.raises(Unavailable, match="ODDISH_MODEL_CONCURRENCY_OVERRIDES cannot be read"):
+        client.ensure()
+    assert str(client.stop()) == "No stack is running."
+    monkeypatch.delenv("ODDISH_MODEL_CONCURRENCY_OVERRIDES")
+    assert client.ensure().healthy()
+    client.stop()
 
 
 def test_each_killed_process_comes_back(stack: Stack) -> None:

@@ -13,12 +13,12 @@ import uvicorn
 from oddish import __version__
 from oddish.api.app import create_app
 from oddish.api.services import Services
-from oddish.errors import OddishError
+from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
 from oddish.listening import listen, url_of
 from oddish.logs import configure_logging
 from oddish.metrics import name_process, watch_pool
 from oddish.readiness import Readiness
-from oddish.settings import Settings, read_settings
+from oddish.settings import Settings, UnreadableSetting, read_settings
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 30
@@ -61,7 +61,7 @@ def main() -> int:
         asyncio.run(serve(settings))
     except OddishError as error:
         print(f"oddish server: {error}", file=sys.stderr)  # noqa: T201
-        return 1
+        return EXIT_UNREADABLE_SETTING if isinstance(error, UnreadableSetting) else 1
     return 0
 
 

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from oddish.errors import Unavailable
+from oddish.errors import EXIT_UNREADABLE_SETTING, InvalidInput, Unavailable
 from oddish.stack import process
 from oddish.stack.cluster import is_backend
 from oddish.stack.layout import Layout
+from oddish.stack.logs import tail
 from oddish.stack.process import Process
 from oddish.stack.restart import Restart
 from oddish.stack.service import Service
@@ -26,7 +27,8 @@ class Member(Protocol):
     def pid(self) -> int | None:
         """While it runs; asking reaps it when it has ended."""
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Raises ``InvalidInput`` when it has ended in a way that no other start would change."""
 
     def stop(self) -> None: ...
 
@@ -38,12 +40,18 @@ class ServiceMember:
         self._layout = layout
         self._listener = listener
         self._child: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
 
     @property
     def pid(self) -> int | None:
         return self._child.pid if self._child is not None and self._child.poll() is None else None
 
     def start(self) -> None:
+        log = self._layout.log(self.name)
+        if self._child is not None and self._child.poll() == EXIT_UNREADABLE_SETTING:
+            said = tail(log, since=self._log_start)
+            raise InvalidInput(f"The {self.name} of the local stack cannot start with these settings:\n{said}")
+        self._log_start = log.stat().st_size if log.exists() else 0
         self._child = self._service.spawn(self._layout, self._listener)
 
     def stop(self) -> None:

@@ -12,7 +12,7 @@ import structlog
 
 from oddish import __version__
 from oddish.engine.client import EngineUnavailable
-from oddish.errors import OddishError
+from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
 from oddish.logs import configure_logging
 from oddish.metrics import name_process
 from oddish.settings import Settings, UnreadableSetting, read_settings
@@ -43,7 +43,7 @@ def main() -> int:
         asyncio.run(serve(settings))
     except UnreadableSetting as error:
         print(f"oddish worker: {error}", file=sys.stderr)  # noqa: T201
-        return 2
+        return EXIT_UNREADABLE_SETTING
     except (OddishError, EngineUnavailable, WorkerFenced) as error:
         log.error("worker ended", error=str(error))
         return 1

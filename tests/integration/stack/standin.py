@@ -10,11 +10,14 @@ import sys
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from oddish.errors import EXIT_UNREADABLE_SETTING
 from oddish.stack.__main__ import main
 from oddish.stack.service import Context, Service
 
 STUBBORN = "ODDISH_STANDIN_STUBBORN_WORKER"
 BROKEN = "ODDISH_STANDIN_BROKEN_API"
+UNREADABLE = "ODDISH_STANDIN_UNREADABLE_SETTING"
+"""What the worker prints before it ends as one whose settings cannot be read."""
 
 
 class Health(BaseHTTPRequestHandler):
@@ -38,6 +41,9 @@ def api() -> None:
 
 def worker() -> None:
     """Two generations of children, which it ends when asked to end, unless it is stubborn."""
+    if said := os.environ.get(UNREADABLE):
+        sys.stderr.write(f"{said}\n")
+        sys.exit(EXIT_UNREADABLE_SETTING)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

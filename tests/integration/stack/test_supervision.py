@@ -21,7 +21,7 @@ from oddish.stack.state import State, read_state
 from support.waiting import eventually
 
 from .conftest import PROGRAM, Start, belonging_to
-from .standin import BROKEN, STUBBORN
+from .standin import BROKEN, STUBBORN, UNREADABLE
 
 FOREIGN_STATE = json.dumps(
     asdict(State(1, "another boot:1", "http://127.0.0.1:1", 1, "0.1", "2026-01-01T00:00:00+00:00", "running"))
@@ -262,6 +262,19 @@ def test_a_start_that_fails_says_why(start: Start, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ODDISH_IDLE_MINUTES", "soon")
     with pytest.raises(Unavailable, match="ODDISH_IDLE_MINUTES is 'soon'"):
         start()
+
+
+def test_a_setting_that_a_service_cannot_read_ends_the_start_and_leaves_nothing(
+    start: Start, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BROKEN, "1")
+    monkeypatch.setenv(UNREADABLE, "ODDISH_SOMETHING cannot be read")
+    with pytest.raises(
+        Unavailable, match=r"(?s)The worker of the local stack cannot start.*:\nODDISH_SOMETHING cannot be"
+    ):
+        start()
+    assert belonging_to(home) == []
+    assert not layout().state.exists()
 
 
 def test_a_start_that_is_killed_is_tried_again(home: Path, tmp_path: Path) -> None:
