@@ -16,6 +16,7 @@ BASE = "debian:bookworm-slim"
 """The image of all tasks, which the engine of this machine has: see scripts/docker-engine."""
 BUILT_IN = frozenset({"bridge", "host", "none"})
 SECONDS = 60.0
+STARTS = 3
 CLEARING_SECONDS = 10.0
 
 
@@ -27,7 +28,13 @@ class Engine:
         self._directory = Path(tempfile.mkdtemp(prefix="oddish-engine-"))
         self.host = f"unix://{self._directory / 'docker.sock'}"
         self._launcher = Launcher()
+        # Beside another engine one without a bridge would remove the bridge of that one.
+        self._network = self._directory / "network"
+        self._network.touch()
+        subprocess.run(["unshare", f"--net={self._network}", "true"], check=True)
         command = [
+            str(shutil.which("nsenter")),
+            f"--net={self._network}",
             str(shutil.which("dockerd")),
             f"--host={self.host}",
             f"--data-root={self._directory / 'data'}",
@@ -41,8 +48,18 @@ class Engine:
         self._program = Program("engine", command, dict(os.environ), log, lambda _: self._answers(), self._launcher)
 
     def start(self) -> None:
-        self._program.launch()
-        self._program.wait_ready(SECONDS)
+        """As service managers do: tried again, should it not find the containerd of its last life in good health."""
+        for left in reversed(range(STARTS)):
+            self._program.launch()
+            try:
+                self._program.wait_ready(SECONDS)
+            except AssertionError:
+                if not left:
+                    raise
+                self._program.kill()
+                self._end_containerd()
+            else:
+                return
 
     def load_base(self) -> None:
         """Copy the image that tasks build on from the engine of this machine."""

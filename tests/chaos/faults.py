@@ -52,6 +52,7 @@ class Faults:
         for disk in self._site.disks.values():
             disk.free()
         if self._site.engine is not None:
+            self._site.engine.start()
             # It offers what it found at its start, which may have been while the engine was away.
             self._site.fleet.stop(ENGINES_WORKER)
 
