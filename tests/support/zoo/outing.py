@@ -65,8 +65,8 @@ def outing(environment: str) -> Outing:
         return Outing(**report_of(ordinary_user.command("zoo.outing"), seconds=900))
     with tempfile.TemporaryDirectory(prefix="zoo-", ignore_cleanup_errors=True) as directory:
         oddish = Cli(Path(directory) / "home")
-        oddish("up")
         try:
+            oddish("up")
             cases = [case for case in CASES if not left_out(case, environment)]
             return _go(cases, environment, oddish, Path(directory) / "tasks")
         finally:
