@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -20,6 +21,8 @@ from oddish.errors import OddishError
 from oddish.recent import Recent
 from oddish.room import FLOOR_BYTES, MIB, free_bytes
 from oddish.storage.store import ArtifactStore
+
+log = structlog.get_logger()
 
 PATIENCE_SECONDS = 2.0
 FRESH_SECONDS = 1.0
@@ -114,14 +117,20 @@ def store(store: ArtifactStore) -> Check:
     return Check(check, STORE_FRESH_SECONDS)
 
 
-def disk(directory: Path) -> Check:
-    """There is room for what this process writes."""
+def disk(directory: Path, role: str) -> Check:
+    """There is room for what this process writes. ``role`` is the public name of ``directory``."""
+    told = False
 
     async def check() -> str:
+        nonlocal told
         try:
             free = await asyncio.to_thread(free_bytes, directory)
-        except OSError:
-            raise Unready("cannot be used") from None
+        except OSError as error:
+            if not told:
+                log.error(f"{role} cannot be used", directory=str(directory), error=error.strerror)
+                told = True
+            raise Unready(f"{role} cannot be used") from None
+        told = False
         if free < FLOOR_BYTES:
             raise Unready(f"has {free // MIB} MiB free")
         return f"has {free // MIB} MiB free"

@@ -71,7 +71,7 @@ class Services:
             signer=signer,
             store=store,
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
-            readiness=Readiness(_checks(settings, reads, store)),
+            readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
         )
 
@@ -125,10 +125,10 @@ class Services:
         await self.engine.dispose()
 
 
-def _checks(settings: Settings, reads: AsyncEngine, store: ArtifactStore) -> dict[str, Check]:
+def _checks(reads: AsyncEngine, store: ArtifactStore) -> dict[str, Check]:
     checks = {"database": readiness.database(reads), "store": readiness.store(store)}
-    if settings.storage_url.startswith("file:"):
-        checks["disk"] = readiness.disk(settings.home)
+    if store.directory is not None:
+        checks["disk"] = readiness.disk(store.directory, "the directory of the object store")
     return checks
 
 

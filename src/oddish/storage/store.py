@@ -99,6 +99,11 @@ class ArtifactStore:
         """Whether signed URLs point at this deployment's own routes rather than at the bucket."""
         return isinstance(self._backend, LocalStore | MemoryStore)
 
+    @property
+    def directory(self) -> Path | None:
+        """Where a ``file`` store writes, made when it was opened; None of any other store."""
+        return self._root
+
     async def check(self) -> None:
         """Raises the error of a store that cannot be used now, for one small request."""
         try:

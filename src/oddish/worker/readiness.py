@@ -30,7 +30,7 @@ def readiness_of_worker(
         {
             "database": readiness.database(database),
             "store": readiness.store(store),
-            "disk": readiness.disk(settings.home),
+            "disk": readiness.disk(settings.home, "the state directory"),
             "engine": Check(engine_runs, readiness.FRESH_SECONDS),
             "lease": Check(lease_is_valid, readiness.FRESH_SECONDS),
         }

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from cryptography.fernet import Fernet
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
 
 from oddish.db import migration
 from oddish.db.revision import HEAD
@@ -71,7 +73,19 @@ def test_a_server_says_when_its_store_is_gone_and_not_where_it_was(
     answer = server.client(None).get("/health/ready")
     assert answer.status_code == 503
     assert answer.json()["dependencies"]["store"] == {"ok": False, "detail": "storage_unavailable"}
+    assert answer.json()["dependencies"]["disk"]["detail"] == "the directory of the object store cannot be used"
     assert str(tmp_path) not in answer.text
+
+
+def test_a_server_with_a_secret_key_and_a_store_elsewhere_is_ready_without_a_state_directory(
+    start: Start, settings: Settings, tmp_path: Path
+) -> None:
+    away, key = tmp_path / "new", SecretStr(Fernet.generate_key().decode())
+    own = {"home": away / "home", "storage_url": (away / "store").as_uri(), "secret_key": key}
+    answer = start(settings.model_copy(update=own)).client(None).get("/health/ready")
+    assert answer.status_code == 200
+    assert answer.json()["dependencies"]["disk"]["ok"]
+    assert [path.name for path in away.iterdir()] == ["store"]
 
 
 def test_a_server_that_is_about_to_end_is_not_ready_and_still_works(server: Server, client: httpx2.Client) -> None:
