@@ -57,9 +57,14 @@ def shuts_out(url: str, *, migrations: Path = MIGRATIONS) -> bool:
     Raises as ``upgrade`` does.
     """
     scripts = ScriptDirectory.from_config(_configured(migrations))
-    with create_engine(url, poolclass=NullPool).connect() as connection:
-        found = _read(connection)
+    found = schema_at(url)
     return found.revision is not None and found.revision < _oldest_code(scripts)
+
+
+def schema_at(url: str) -> Schema:
+    """The schema of the database at ``url``. Raises ``sqlalchemy.exc.SQLAlchemyError`` when it does not answer."""
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        return _read(connection)
 
 
 def _configured(migrations: Path) -> Config:

@@ -80,12 +80,39 @@ def test_it_can_be_asked_whether_an_upgrade_shuts_out_those_who_work(
     assert schema(database_url).revision == HEAD
 
 
-def test_a_database_that_is_up_to_date_shuts_nobody_out(
+def test_there_is_nothing_to_do_for_a_database_that_is_up_to_date(
     database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
     assert main(["check"]) == 0
-    assert "go on running" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"There is nothing to do: the database is at revision {HEAD}.\n"
+
+
+@pytest.mark.parametrize(("contracts", "code"), [(False, 0), (True, 1)])
+def test_a_newer_schema_needs_nothing_or_another_release(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    contracts: bool,
+    code: int,
+) -> None:
+    statement = CONTRACTS if contracts else EXPANDS
+    migration.upgrade(database_url, migrations=release(tmp_path, statement, contracts=contracts))
+    monkeypatch.setenv("ODDISH_DATABASE_URL", database_url)
+    assert main(["check"]) == code
+    said = capsys.readouterr()
+    assert ("a newer release" in said.err) is contracts
+    assert ("nothing to do" in said.out) is not contracts
+
+
+def test_a_database_without_a_schema_is_not_said_to_have_servers_and_workers(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ODDISH_DATABASE_URL", postgres.create("never_migrated"))
+    assert main(["check"]) == 0
+    assert "no schema yet" in capsys.readouterr().out
+    postgres.drop("never_migrated")
 
 
 def test_two_processes_that_migrate_at_once_take_turns(postgres: Postgres) -> None:
