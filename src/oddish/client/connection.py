@@ -49,6 +49,7 @@ class Connection:
         waiting: Callable[[str, float], None] = lambda reason, seconds: None,
     ) -> None:
         self.base_url = _server_url(base_url)
+        self._origin = _origin(httpx2.URL(self.base_url))
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         self._waiting = waiting
@@ -121,8 +122,7 @@ class Connection:
             raise _refusal(response)
 
     def _client_for(self, url: httpx2.URL) -> httpx2.Client:
-        own = httpx2.URL(self.base_url)
-        if self._transport is not None or (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port):
+        if self._transport is not None or _origin(url) == self._origin:
             return self._http
         if self._storage is None:
             self._storage = httpx2.Client()
@@ -161,24 +161,28 @@ class Connection:
         """Something answers at the address; it may have told the time, in whole seconds."""
         self._met = True
         told = http_date(response.headers.get("date"))
-        if told is not None and response.request.url.host == httpx2.URL(self.base_url).host:
+        if told is not None and _origin(response.request.url) == self._origin:
             ahead = told - datetime.now(UTC)
             self._ahead = ahead if CLOCK_TOLERANCE < abs(ahead) < CLOCK_NONSENSE else timedelta()
 
     def _unreachable(self, error: httpx2.RequestError) -> Unreachable:
-        host = error.request.url.host
+        asked = _origin(error.request.url)
         reason = str(error) or type(error).__name__
         if isinstance(error, httpx2.TimeoutException):
             reason = f"no answer in time ({type(error).__name__})"
-        if host != httpx2.URL(self.base_url).host:
+        if asked != self._origin:
             return Unreachable(
-                f"The storage at {host} that the server named for uploads cannot be reached: {reason}.",
+                f"The storage at {asked} that the server named for uploads cannot be reached: {reason}.",
                 fix="Check that this machine can reach it, then run the command again.",
             )
         return Unreachable(
             f"The server at {self.base_url} cannot be reached: {reason}.",
             fix="Check that it runs, and the address if one was given with --api or ODDISH_API_URL.",
         )
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def _server_url(url: str) -> str:

@@ -225,6 +225,19 @@ def test_an_unreachable_storage_is_named_without_the_signature() -> None:
     assert "hush" not in str(caught.value)
 
 
+@pytest.mark.parametrize("store", ["http://server.test:9000", "https://server.test", "http://[::1]:9000"])
+def test_a_storage_on_the_machine_of_the_server_is_not_taken_for_the_server(store: str) -> None:
+    with pytest.raises(Unreachable) as caught:
+        Server(REFUSED).connection().put_file(f"{store}/1", io.BytesIO(b""), {})
+    assert caught.value.message.startswith(f"The storage at {store} that the server named for uploads cannot be")
+
+
+def test_a_server_is_named_whose_own_storage_cannot_be_reached() -> None:
+    with pytest.raises(Unreachable) as caught:
+        Server(REFUSED).connection("http://server.test:80").put_file("/blob", io.BytesIO(b""), {})
+    assert caught.value.message == "The server at http://server.test cannot be reached: refused."
+
+
 @pytest.fixture
 def trust_store_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     import httpcore2
