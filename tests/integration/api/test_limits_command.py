@@ -63,7 +63,9 @@ def test_a_users_weight_is_set_and_listed(server: Server, invoke: Invoke) -> Non
     server.key("a")
     assert said(invoke("weight", "user-a", "0.5")) == "user-a has weight 0.5.\n"
     assert "user-a" in said(invoke("ls"))
-    assert "'nobody'" in refused(invoke("weight", "nobody", "2"))
+    unknown = refused(invoke("weight", "nobody", "2"))
+    assert "'nobody'" in unknown
+    assert "Fix: `oddish admin key ls`" in unknown
     assert invoke("weight", "user-a", "0").exit_code == 2
 
 

@@ -86,7 +86,10 @@ async def set_weight(body: WeightRequest, principal: PrincipalOf, services: Serv
     """
     async with services.engine.begin() as connection:
         if not await set_user_weight(connection, Weight(body.user, body.weight), org_id=principal.org_id):
-            raise NotFound(f"There is no user {body.user!r} here.", fix="GET /api-keys names the users of its keys.")
+            raise NotFound(
+                f"There is no user {body.user!r} here.",
+                fix="`oddish admin key ls`, or GET /api-keys, names the users of its keys.",
+            )
     return WeightResponse(user=body.user, weight=body.weight)
 
 
