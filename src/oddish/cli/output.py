@@ -74,10 +74,11 @@ def console() -> "Console":
 
 
 def confirmed(question: str, undone: str, option: str, *, default: bool = False) -> bool:
-    """Ask on standard error. Raises ``InvalidInput``, with what stays ``undone``, when no answer comes."""
+    """Ask on standard error, and end the line also when no answer does. Raises ``InvalidInput``, with what stays ``undone``, when no answer comes."""
     try:
         return click.confirm(question, default=default, err=True)
     except click.Abort as abort:
+        click.echo(err=True)
         if interrupted(abort):
             raise
         raise InvalidInput(f"The question was not answered, so {undone}.", fix=f"Add {option}.") from None
