@@ -177,6 +177,8 @@ def run(
         raise click.UsageError("--baseline-gate judges rewards, and with --disable-verification there are none.")
     if background and watch:
         raise click.UsageError("--background and --watch exclude each other.")
+    if baseline_gate and not gated:
+        notice(f"--baseline-gate has no effect: {agent} is itself a baseline, and no trial waits for the other one.")
     config: SweepConfig = {"agent": agent, "model": model, "n_trials": n_trials}
     if env is not None:
         config["environment"] = env

@@ -52,6 +52,14 @@ def test_without_it_and_for_the_baselines_themselves_nothing_is_gated(
     assert [config["agent"] for config in body["configs"]] == [options[1]]
 
 
+def test_a_gate_before_a_baseline_is_said_to_have_no_effect(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    gated = invoke("run", make_task_dir(), "-a", "oracle", "--baseline-gate", "--no-watch")
+    assert gated.exit_code == 0
+    assert "--baseline-gate has no effect: oracle is itself a baseline" in gated.stderr
+    for options in (("-a", "oracle"), (*AGENT, "--baseline-gate")):
+        assert "no effect" not in invoke("run", make_task_dir(), *options, "--no-watch").stderr
+
+
 def test_a_gate_without_rewards_is_refused(server: Any, invoke: Any, make_task_dir: Any) -> None:
     result = invoke("run", make_task_dir(), *AGENT, "--baseline-gate", "--disable-verification")
     assert result.exit_code == 2
