@@ -29,8 +29,8 @@ def resolve(api: str | None) -> Endpoint:
 
 
 def local_endpoint() -> Endpoint:
-    """The local stack, started when it is not running. A key that is given is used, else the stack's own."""
-    stack = stack_client.ensure(say=notice)
+    """The local stack, started when it is not running, unless on a database elsewhere. A key that is given is used, else the stack's own."""
+    stack = stack_client.ensure(say=notice, own_database=True)
     for line in stack.notices():
         notice(line)
     if (given := given_key()) is not None:

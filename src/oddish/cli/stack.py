@@ -10,6 +10,11 @@ from oddish.cli.group import Command
 from oddish.cli.output import notice, say
 from oddish.stack import client as stack_client
 
+SHARED = (
+    f"{stack_client.DATABASE_URL} is set, so this stack works on that database: its worker takes trials from there, and "
+    "its server has the rules of one machine, not those of a deployment."
+)
+
 
 @click.command(cls=Command)
 @click.option("--foreground", is_flag=True, help="Stay in this terminal and show the logs; Ctrl-C stops everything.")
@@ -17,7 +22,11 @@ def up(foreground: bool) -> None:
     """Start oddish on this machine: a private PostgreSQL, the API server and a worker.
 
     Other commands do this by themselves. It stops by itself when it has been idle for a while.
+
+    With ODDISH_DATABASE_URL set it uses that database instead of one of its own, and only this command starts it.
     """
+    if stack_client.database_elsewhere() and stack_client.find() is None:
+        notice(SHARED)
     if foreground:
         _become("oddish.stack", {})
     stack = stack_client.ensure(say=notice)

@@ -1,5 +1,6 @@
 """Find, start and stop the local stack. Standard library only and quick to import: the command line imports it."""
 
+import os
 import re
 import signal
 import time
@@ -7,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oddish import __version__
-from oddish.errors import Unavailable
+from oddish.errors import InvalidInput, Unavailable
 from oddish.room import shortage
 from oddish.stack import process
 from oddish.stack.layout import Layout, layout
@@ -18,6 +19,8 @@ from oddish.stack.process import Process
 from oddish.stack.start import PROGRAM, Starter
 from oddish.stack.state import State, read_state
 from oddish.stack.token import read_token
+
+DATABASE_URL = "ODDISH_DATABASE_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +92,26 @@ def token() -> str | None:
     return read_token(layout())
 
 
+def database_elsewhere() -> bool:
+    """Whether a stack that starts uses the database of ``ODDISH_DATABASE_URL``, not one of its own."""
+    return bool(os.environ.get(DATABASE_URL))
+
+
 def ensure(
-    timeout: float = 60.0, *, say: Callable[[str], None] = lambda line: None, program: Sequence[str] = PROGRAM
+    timeout: float = 60.0,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+    program: Sequence[str] = PROGRAM,
+    own_database: bool = False,
 ) -> Stack:
     """A stack that answers ``/health``: the running one, else one started in the background. Counts as its use.
 
     Concurrent callers end with one stack, whose supervisor holds a lock. An older one with nothing to do is
     replaced. ``say`` is told what takes time. Raises ``Unavailable`` with the end of the log that explains it.
+    With ``own_database`` none is started on a database elsewhere: that is ``InvalidInput``.
     """
     where = layout()
+    barred = own_database and database_elsewhere()
     deadline = time.monotonic() + timeout
     starter = Starter(where, program, say)
     asked_to_yield = False
@@ -105,8 +119,10 @@ def ensure(
         stack = find()
         if stack is None or stack.state.phase == "stopping":
             if stack is not None or holder(where.lock) is None:
+                if barred:
+                    raise _not_asked_for()
                 starter.turn()
-        elif _older(stack.version) and not asked_to_yield:
+        elif _older(stack.version) and not (asked_to_yield or barred):
             asked_to_yield = True
             say(f"Replacing the idle stack of oddish {stack.version} ...")
             stack.state.supervisor.send(signal.SIGUSR1)
@@ -153,6 +169,14 @@ def _services(where: Layout, supervisor: Process) -> Mapping[str, Process]:
     """What ``supervisor`` runs, as far as it has said so."""
     state = read_state(where)
     return state.services if state is not None and state.supervisor == supervisor else {}
+
+
+def _not_asked_for() -> InvalidInput:
+    return InvalidInput(
+        f"{DATABASE_URL} is set, and no command starts a local stack on a database that a deployment may use.",
+        fix="Name the server in ODDISH_API_URL. To start one of this machine on that database: oddish up. "
+        f"To use this machine's own database, unset {DATABASE_URL}.",
+    )
 
 
 def _too_late(where: Layout, timeout: float) -> Unavailable:
