@@ -74,7 +74,10 @@ def console() -> "Console":
 
 
 def confirmed(question: str, undone: str, option: str, *, default: bool = False) -> bool:
-    """Ask on standard error, and end the line also when no answer does. Raises ``InvalidInput``, with what stays ``undone``, when no answer comes."""
+    """Ask on standard error.
+
+    When no answer comes, the line is ended and ``InvalidInput`` raised, with what stays ``undone``.
+    """
     try:
         return click.confirm(question, default=default, err=True)
     except click.Abort as abort:

@@ -29,7 +29,10 @@ def resolve(api: str | None) -> Endpoint:
 
 
 def local_endpoint() -> Endpoint:
-    """The local stack, started when it is not running, unless on a database elsewhere. A key that is given is used, else the stack's own."""
+    """The local stack. A key that is given is used, else the stack's own.
+
+    Started when it is not running; with a database elsewhere that is ``InvalidInput``.
+    """
     stack = stack_client.ensure(say=notice, own_database=True)
     for line in stack.notices():
         notice(line)

@@ -11,8 +11,8 @@ from oddish.cli.output import notice, say
 from oddish.stack import client as stack_client
 
 SHARED = (
-    f"{stack_client.DATABASE_URL} is set, so this stack works on that database: its worker takes trials from there, and "
-    "its server has the rules of one machine, not those of a deployment."
+    f"{stack_client.DATABASE_URL} is set, so this stack works on that database: its worker takes trials from there, "
+    "and its server has the rules of one machine, not those of a deployment."
 )
 
 
