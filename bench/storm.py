@@ -13,7 +13,7 @@ from bench.table import markdown
 from bench.trials import no_engine
 
 TASKS = Path(__file__).parents[1] / "tests" / "data" / "tasks"
-PROGRAMS = ("docker", "docker-compose", "docker-buildx", "containerd-shim")
+PROGRAMS = frozenset({"docker", "docker-compose", "docker-buildx", "containerd-shim"})
 LISTINGS = {
     "containers": ("ps", "--all", "--quiet", "--no-trunc"),
     "networks": ("network", "ls", "--quiet", "--no-trunc"),
@@ -57,7 +57,7 @@ def state() -> Mapping[str, Set[str]]:
         for kind, listing in LISTINGS.items()
     }
     programs = {path.parent.name: _read(path) for path in Path("/proc").glob("[0-9]*/comm")}
-    found["processes"] = {pid for pid, program in programs.items() if program.startswith(PROGRAMS)}
+    found["processes"] = {pid for pid, program in programs.items() if program in PROGRAMS}
     return found
 
 

@@ -17,21 +17,29 @@ from oddish import Client
 
 ROOT = Path(__file__).parents[1]
 DOCKER_TASK = ROOT / "tests" / "data" / "tasks" / "hello-world"
+SEPARATE_TASK = ROOT / "tests" / "data" / "tasks" / "separate-verifier"
 
 
 def docker(options: Options) -> Figures:
-    """The first round of each is not counted: it builds the image."""
     if reason := no_engine():
         return Figures(missing=reason)
-    ours, peer = [], []
     with stack(), tempfile.TemporaryDirectory() as jobs:
-        for number in range(options.rounds(5) + 1):
-            mine = run(oddish_run(DOCKER_TASK, "docker", f"round-{number}")).seconds
-            theirs = run(harbor_run(DOCKER_TASK, Path(jobs), local=False)).seconds
-            if number:
-                ours.append(mine)
-                peer.append(theirs)
-    return Figures(ours, peer)
+        ours, peer = by_turns(DOCKER_TASK, Path(jobs), options.rounds(5))
+        apart, apart_peer = by_turns(SEPARATE_TASK, Path(jobs), options.rounds(3))
+    separate = "with a verifier of its own"
+    return Figures(ours, peer, details={f"{separate}, ours": apart, f"{separate}, peer": apart_peer})
+
+
+def by_turns(task: Path, jobs: Path, rounds: int) -> tuple[list[float], list[float]]:
+    """Seconds of our command and the peer's. The first round of each is not counted: it builds the image."""
+    ours, peer = [], []
+    for number in range(rounds + 1):
+        mine = run(oddish_run(task, "docker", f"{task.name}-{number}")).seconds
+        theirs = run(harbor_run(task, jobs, local=False)).seconds
+        if number:
+            ours.append(mine)
+            peer.append(theirs)
+    return ours, peer
 
 
 def no_engine() -> str | None:
