@@ -17,6 +17,7 @@ import pytest
 
 from oddish.db import migration
 from oddish.db.url import plain
+from oddish.errors import EXIT_UNREADABLE_SETTING
 from support.migrations import NEXT, release
 
 from .serving import KEY, Postgres, Server, TaskFolder
@@ -36,11 +37,11 @@ def running(settings: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def refusal(settings: dict[str, str]) -> str:
+def refusal(settings: dict[str, str], code: int = 1) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "oddish.api"], env=settings, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == code
     assert "Traceback" not in done.stderr
     return done.stderr
 
@@ -192,7 +193,6 @@ def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Pat
         ("ODDISH_DATABASE_URL", "", "ODDISH_DATABASE_URL is empty"),
         ("ODDISH_DATABASE_URL", "postgresql+psycopg://nobody@/none?host=/nowhere", "database does not answer"),
         ("ODDISH_STORAGE_URL", "ftp://x", "ftp://x"),
-        ("ODDISH_PORT", "eighty", "ODDISH_PORT cannot be read"),
     ],
 )
 def test_settings_that_cannot_be_served(
@@ -200,3 +200,8 @@ def test_settings_that_cannot_be_served(
 ) -> None:
     message = refusal({**environment(database_url, oddish_home), setting: value})
     assert named in message
+
+
+def test_a_setting_that_cannot_be_read_has_an_exit_code_of_its_own(database_url: str, oddish_home: Path) -> None:
+    settings = environment(database_url, oddish_home, ODDISH_PORT="eighty")
+    assert "ODDISH_PORT cannot be read" in refusal(settings, EXIT_UNREADABLE_SETTING)
