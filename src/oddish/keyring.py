@@ -20,7 +20,9 @@ class KeyringError(OddishError):
 class Keyring:
     """Fernet keys, newest first: the first encrypts and signs, all of them decrypt."""
 
-    def __init__(self, keys: list[str]) -> None:
+    def __init__(self, keys: list[str], *, configured: bool = True) -> None:
+        """``configured``: they are those of ODDISH_SECRET_KEY, not one that was made here."""
+        self.configured = configured
         try:
             self._fernet = MultiFernet([Fernet(key) for key in keys])
         except ValueError as error:
@@ -38,9 +40,15 @@ class Keyring:
         try:
             return self._fernet.decrypt(ciphertext)
         except InvalidToken as error:
+            if not self.configured:
+                raise KeyringError(
+                    "A stored secret was encrypted with another key than this process made for itself, as "
+                    "ODDISH_SECRET_KEY is not set here.",
+                    fix="Set it to the value that the servers have. If the key is lost, store the secret again.",
+                ) from error
             raise KeyringError(
-                "A stored secret was encrypted with a key that is not configured here.",
-                fix="Add the former key to ODDISH_SECRET_KEY, after the current one.",
+                "A stored secret was encrypted with a key that is not in ODDISH_SECRET_KEY here.",
+                fix="Set it to the value that the servers have, or add the former key after the current one.",
             ) from error
 
     def derive(self, purpose: str) -> bytes:
@@ -56,7 +64,7 @@ def load_keyring(configured: str | None, home: Path) -> Keyring:
     if not path.exists():
         write_atomically(path, Fernet.generate_key(), replace=False)
     try:
-        return Keyring([path.read_text(encoding="ascii").strip()])
+        return Keyring([path.read_text(encoding="ascii").strip()], configured=False)
     except (KeyringError, UnicodeDecodeError) as error:
         raise KeyringError(
             f"{path} does not hold the secret key.",

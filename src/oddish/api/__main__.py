@@ -13,6 +13,7 @@ import uvicorn
 from oddish import __version__
 from oddish.api.app import create_app
 from oddish.api.services import Services
+from oddish.db.ciphertexts import AnotherSecretKey
 from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
 from oddish.listening import listen, url_of
 from oddish.logs import configure_logging
@@ -61,7 +62,7 @@ def main() -> int:
         asyncio.run(serve(settings))
     except OddishError as error:
         print(f"oddish server: {error}", file=sys.stderr)  # noqa: T201
-        return EXIT_UNREADABLE_SETTING if isinstance(error, UnreadableSetting) else 1
+        return EXIT_UNREADABLE_SETTING if isinstance(error, UnreadableSetting | AnotherSecretKey) else 1
     return 0
 
 

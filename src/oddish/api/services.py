@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from oddish import readiness
 from oddish.api.activity import ActivityMark
+from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
@@ -76,8 +77,10 @@ class Services:
         )
 
     async def prepare(self) -> None:
-        """Refuse a database or a binding that cannot be served; make the bootstrap key, apply the limits of today."""
+        """Refuse a database, key or binding that cannot be served; make the first key, apply the limits of today."""
         await self._check_schema()
+        async with self.reads.connect() as connection:
+            await check_secret_key(connection, self.keyring, self.settings.home, who="server")
         bootstrap = self.settings.bootstrap_key
         if bootstrap is not None:
             await ensure_bootstrap(self.engine, bootstrap.get_secret_value())

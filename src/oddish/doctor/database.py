@@ -5,16 +5,21 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from oddish.db.ciphertexts import FIX, LATEST, Latest
 from oddish.db.compatibility import Schema
 from oddish.db.revision import HEAD
 from oddish.db.url import DRIVER, plain
 from oddish.doctor.clock import judge_skew
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.localstack import embedded_url
+from oddish.doctor.state import SECRET
+from oddish.home import home
+from oddish.keyring import load_keyring
 from oddish.stack.binaries import OLDEST_MAJOR
 from oddish.stack.database import schema_of
 
@@ -57,7 +62,10 @@ def look() -> Iterator[Finding]:
             theirs = _moment(connection)
             if configured:
                 yield judge_skew("the database", theirs, before, time.time())
-            yield judge(_described(connection, place))
+            described = _described(connection, place)
+            yield judge(described)
+            if described.schema.fit() in ("same", "ahead") and (stored := connection.execute(LATEST).fetchone()):
+                yield from judge_key(Latest(*stored), home())
     except psycopg.Error as error:
         said = " ".join(without_password(str(error), address).split())
         yield problem(
@@ -76,6 +84,19 @@ def judge_scheme(url: str) -> Finding:
         f"ODDISH_DATABASE_URL begins with {scheme}.",
         f"Write it as {DRIVER}user@host/name; no other driver is used.",
     )
+
+
+def judge_key(stored: Latest, where: Path) -> Iterator[Finding]:
+    """Nothing when the key of this machine reads what is stored. Raises ``KeyringError`` for one that is no key."""
+    configured = os.environ.get("ODDISH_SECRET_KEY")
+    has_key = bool(configured) or (where / "secret.key").exists()
+    if has_key and stored.is_readable(load_keyring(configured, where)):
+        return
+    if stored.is_of(where):
+        yield warning(SECRET, "It does not read the stored secrets.", "Restore it from a backup, or store them again.")
+        return
+    unset = "" if configured else " ODDISH_SECRET_KEY is not set here."
+    yield problem(SECRET, f"It is not that of the deployment: it cannot read the secret stored last.{unset}", FIX)
 
 
 def judge(found: Server) -> Finding:

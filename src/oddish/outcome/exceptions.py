@@ -98,6 +98,7 @@ MISCONFIGURED = frozenset(
         "ImportError",
         "InvalidInput",
         "InvalidTask",
+        "KeyringError",
         "LoginOfProvider",
         "MissingCredential",
         "MissingModelCredentialError",

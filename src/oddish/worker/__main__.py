@@ -11,8 +11,10 @@ import sys
 import structlog
 
 from oddish import __version__
+from oddish.db.ciphertexts import AnotherSecretKey
 from oddish.engine.client import EngineUnavailable
 from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
+from oddish.listening import AddressTaken
 from oddish.logs import configure_logging
 from oddish.metrics import name_process
 from oddish.settings import Settings, UnreadableSetting, read_settings
@@ -32,7 +34,11 @@ async def serve(settings: Settings) -> None:
             from oddish.worker.probes import probes  # only here: a web server that most workers do without
 
             host, port = settings.worker_metrics_host, settings.worker_metrics_port
-            await stack.enter_async_context(probes(host, port, service.readiness))
+            try:
+                await stack.enter_async_context(probes(host, port, service.readiness))
+            except AddressTaken:
+                await service.close()
+                raise
         await service.run()
 
 
@@ -46,7 +52,7 @@ def main() -> int:
         return EXIT_UNREADABLE_SETTING
     except (OddishError, EngineUnavailable, WorkerFenced) as error:
         log.error("worker ended", error=str(error))
-        return 1
+        return EXIT_UNREADABLE_SETTING if isinstance(error, AnotherSecretKey) else 1
     return 0
 
 

@@ -15,6 +15,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from oddish import __version__
+from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import check_schema
 from oddish.db.url import plain
@@ -71,21 +72,23 @@ class WorkerService:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        secret_key = settings.secret_key.get_secret_value() if settings.secret_key else None
+        keyring = load_keyring(secret_key, settings.home)
+        store = ArtifactStore.open(settings.storage_url)
         self._database = connect(settings.database_url, role="worker")
+        # After what may refuse to start: whoever leaves a workspace behind is a worker that died.
         self._workspace = Workspace(settings.home, self.id)
         self._engines = Engines(ForkServer(), self._workspace.engines)
-        store = ArtifactStore.open(settings.storage_url)
         limits = ArchiveLimits(
             max_bytes=settings.max_archive_bytes,
             max_extracted_bytes=settings.max_extracted_bytes,
             max_entries=settings.max_archive_entries,
         )
-        secret_key = settings.secret_key.get_secret_value() if settings.secret_key else None
         self._services = Services(
             settings=settings,
             database=self._database,
             store=store,
-            keyring=load_keyring(secret_key, settings.home),
+            keyring=keyring,
             engines=self._engines,
             tasks=TaskCache(self._workspace.tasks, store, limits, max_bytes=settings.task_cache_bytes),
             workspace=self._workspace,
@@ -145,6 +148,8 @@ class WorkerService:
         watch(self._settings.worker_concurrency, running=lambda: len(self._executions), lease=self._lease_left)
         try:
             await insist(self._database, check_schema)
+            keyring, home = self._services.keyring, self._settings.home
+            await insist(self._database, lambda connection: check_secret_key(connection, keyring, home, who="worker"))
             dead = await asyncio.to_thread(self._workspace.sweep)
             hello = await self._engines.own.start()
             # First: what a dead worker of this machine offered is no reason to offer it still.
@@ -167,11 +172,15 @@ class WorkerService:
                 await asyncio.to_thread(heartbeat.stop)
                 await self._retire()
         finally:
-            await self._engines.close()
-            await asyncio.to_thread(self._workspace.close)
-            await self._database.dispose()
+            await self.close()
         if self._fenced is not None:
             raise WorkerFenced(self._fenced)
+
+    async def close(self) -> None:
+        """End as if it had never begun; for a worker that does not come to ``run``, which does it itself."""
+        await self._engines.close()
+        await asyncio.to_thread(self._workspace.close)
+        await self._database.dispose()
 
     async def _announce(self, hello: Hello) -> None:
         usable, reasons = offered(self._settings, hello)

@@ -1,6 +1,10 @@
 """What a worker says of itself over HTTP."""
 
+import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -70,3 +74,20 @@ async def test_a_taken_port_is_named(readiness: Readiness) -> None:
         with pytest.raises(AddressTaken, match=f"port {port}.*ODDISH_WORKER_METRICS_PORT"):
             async with probes("127.0.0.1", port, readiness):
                 pass
+
+
+def test_a_worker_that_cannot_listen_leaves_nothing_of_itself(database_url: str, oddish_home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        own = {"ODDISH_HOME": str(oddish_home), "ODDISH_DATABASE_URL": database_url, "ODDISH_WORKER_METRICS_PORT": port}
+        done = subprocess.run(
+            [sys.executable, "-m", "oddish.worker"],
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert f"cannot listen on 127.0.0.1 port {port}" in done.stdout + done.stderr
+    assert {path.name for path in (oddish_home / "work").iterdir() if path.is_dir()} == {"tasks", "engines"}
