@@ -54,7 +54,7 @@ def started(program: str, database_url: str, home: Path, key: str | None) -> tup
 
 
 @pytest.mark.parametrize(("program", "who"), [("oddish.api", "server"), ("oddish.worker", "worker")])
-@pytest.mark.parametrize("key", [None, OURS])
+@pytest.mark.parametrize("key", [None, OURS], ids=["no key", "the former key"])
 def test_a_process_with_another_key_is_refused_by_name(
     database_url: str, oddish_home: Path, store: Store, program: str, who: str, key: str | None
 ) -> None:
