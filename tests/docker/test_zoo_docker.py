@@ -4,7 +4,9 @@ import pytest
 
 from support.zoo import CASES
 from support.zoo.case import Case
-from support.zoo.outing import Outing, differs, left_out, outing
+from support.zoo.outing import Outing, differs, left_out, only_when_asked, outing
+
+pytestmark = only_when_asked
 
 
 @pytest.fixture(scope="module")

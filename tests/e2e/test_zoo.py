@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from oddish.sandbox import host
 from support.zoo import CASES
 from support.zoo.case import Case, Solved, write
-from support.zoo.outing import Outing, differs, left_out, outing
+from support.zoo.outing import Outing, differs, left_out, only_when_asked, outing
 
-MODES = ("local", "user") if host.privileged() else ("user",)
+MODES = ("local", pytest.param("user", marks=only_when_asked))
 
 
 @pytest.fixture(scope="module", params=MODES)

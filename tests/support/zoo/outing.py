@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from oddish.sandbox import host
 from support import ordinary_user
 from support.command_line import Cli
@@ -26,9 +28,13 @@ ENVIRONMENTS = ("local", "user", "docker")
 EXPERIMENT = "zoo"
 REGISTRY = "ODDISH_TEST_REGISTRY"
 """Set: packages are installed from the registries that this machine is set up for."""
+EVERYWHERE = "ODDISH_TEST_ZOO"
+"""Set: tests go to every environment, not to ``local`` alone; ``scripts/zoo`` always does."""
 INTERNET = "ODDISH_TEST_INTERNET"
 """Set: images and files come from the internet."""
 FRONTEND_SINCE = 23
+
+only_when_asked = pytest.mark.skipif(EVERYWHERE not in os.environ, reason=f"takes {EVERYWHERE}; scripts/zoo shows it")
 
 
 @dataclass(frozen=True)
