@@ -16,7 +16,9 @@ ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
 NOT_RINGS = frozenset({"data", "support"})
 """Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
 PARALLEL = frozenset({"unit", "integration", "e2e"})
-"""Rings whose tests share nothing of the machine: they run in one process more than it has cores, for many wait."""
+"""Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
+WAITING = frozenset({"e2e"})
+"""Of these, those whose tests wait more than they work: they run in one process more."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
 """Options that are about one process, or say how many there are."""
 NOTHING_COLLECTED = 5
@@ -108,7 +110,7 @@ def processes(name: str, options: Sequence[str]) -> list[str]:
     cores = os.cpu_count() or 1
     if name not in PARALLEL or cores == 1 or any(option.startswith(ONE_PROCESS) for option in options):
         return []
-    return ["-n", str(min(cores + 1, 8)), "--dist", "loadfile"]
+    return ["-n", str(min(cores + (name in WAITING), 8)), "--dist", "loadfile"]
 
 
 def count(ring: Ring, record: Path) -> None:

@@ -38,13 +38,15 @@ def ended(client: Client, trial_id: str) -> Trial:
 def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
     homes: tuple[Path, Path], tmp_path: Path, make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ODDISH_LEASE_SECONDS", "12")
+    monkeypatch.setenv("ODDISH_HEARTBEAT_SECONDS", "2")
     first, second = (Cli(home) for home in homes)
     stack = stacks.ensure()
     with Client(stack.url, stacks.token()) as client:
         before = submit(client, make_task("quick", solve="echo hello > /logs/agent/said.txt"))
         ended(client, before)
         kept = list(client.trial_files(before)), client.trial_logs(before)
-        during = submit(client, make_task("slow", solve="sleep 30"))
+        during = submit(client, make_task("slow", solve="sleep 15"))
         while client.trial(during)["status"] != "running":
             time.sleep(0.1)
         said = first("backup", tmp_path / "backups", "--with-store", "--with-key")

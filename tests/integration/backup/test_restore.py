@@ -20,7 +20,7 @@ from oddish.stack.lock import open_lock, sign, try_lock
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.storage.manifest import read_manifest
 from oddish.storage.store import ArtifactStore
-from support.deadly_steps import die_at
+from support.deadly_steps import chosen, die_at
 from support.migrations import release
 
 from .conftest import ARCHIVE, PREFIX, running, trials
@@ -293,7 +293,7 @@ def test_a_description_without_a_sum_is_refused(where: Layout, elsewhere: Layout
         bring_back(made, elsewhere)
 
 
-@pytest.mark.parametrize("step", range(STEPS))
+@pytest.mark.parametrize("step", chosen(range(STEPS)))
 def test_a_kill_at_any_step_leaves_the_old_database_or_the_new_one(where: Layout, tmp_path: Path, step: int) -> None:
     made, _ = backup(tmp_path / "backups", where)
     with running(where) as connection:
