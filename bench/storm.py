@@ -1,6 +1,7 @@
 """Many trials on a Docker engine, some cancelled at random: what is on it and which programs run, before and after."""
 
 import random
+import re
 import subprocess
 import time
 from collections import Counter
@@ -56,13 +57,15 @@ def state() -> Mapping[str, Set[str]]:
         kind: set(subprocess.run(["docker", *listing], capture_output=True, text=True, check=True).stdout.split())
         for kind, listing in LISTINGS.items()
     }
-    programs = {path.parent.name: _read(path) for path in Path("/proc").glob("[0-9]*/comm")}
+    programs = {path.parent.name: _living_program(path) for path in Path("/proc").glob("[0-9]*/stat")}
     found["processes"] = {pid for pid, program in programs.items() if program in PROGRAMS}
     return found
 
 
-def _read(path: Path) -> str:
+def _living_program(status: Path) -> str:
+    """Its name; empty for one that has ended and waits for the machine's init to notice."""
     try:
-        return path.read_text().strip()
+        found = re.fullmatch(r"\d+ \((.*)\) (\w) .*", status.read_text(), re.DOTALL)
     except OSError:
         return ""
+    return found[1] if found and found[2] != "Z" else ""
