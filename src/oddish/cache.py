@@ -120,7 +120,8 @@ class DirectoryCache:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                     path = Path(entry.path)
-                    found.append((entry.stat().st_mtime, self._size(path), path))
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append((path.lstat().st_mtime, self._size(path), path))
         return found
 
     def _size(self, path: Path) -> int:

@@ -13,6 +13,7 @@ import pytest
 from oddish.engine.containers import PROJECT_LABEL, EngineDidNotAnswer, project_name, sweep
 from oddish.settings import Settings
 from support.deployments import Deployment, RunningWorker
+from support.engine_kit import running as still_running
 from support.engine_state import containers, docker, until
 
 pytestmark = pytest.mark.anyio
@@ -139,7 +140,7 @@ async def test_a_worker_that_starts_leaves_the_containers_of_a_living_one_alone(
         await deployment.cancel(*trials)
         await deployment.finished(*trials)
         living.terminate()
-        await until(lambda: not living.is_running() or living.status() == psutil.STATUS_ZOMBIE)
+        await until(lambda: not still_running([living]))
 
 
 async def test_a_sweep_removes_what_its_owner_left_and_nothing_else() -> None:

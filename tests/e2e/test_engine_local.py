@@ -12,7 +12,7 @@ from oddish.engine.client import AttemptLost, ForkServer
 from oddish.engine.results import attempt_facts, read_trial
 from oddish.outcome import judge
 from oddish.sandbox.support import support
-from support.engine_kit import family, new_run, running, until, write_task
+from support.engine_kit import family, name_of, new_run, running, until, write_task
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(not support().usable, reason=str(support().reason))]
 
@@ -80,7 +80,7 @@ async def test_nothing_is_left_after(server: ForkServer, tmp_path: Path, scratch
                 break
         assert attempt.pid is not None
         assert server.pid is not None
-        await until(lambda: any("sleep" in item.name() for item in family(attempt.pid or 0)))
+        await until(lambda: any("sleep" in name_of(item) for item in family(attempt.pid or 0)))
         processes = family(attempt.pid)
         assert leftovers(scratch)
         if death == "kill":

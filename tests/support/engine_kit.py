@@ -79,4 +79,19 @@ def family(pid: int) -> list[psutil.Process]:
 
 def running(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those that still run."""
-    return [item for item in processes if item.is_running() and item.status() != psutil.STATUS_ZOMBIE]
+    return [item for item in processes if item.is_running() and _status(item) != psutil.STATUS_ZOMBIE]
+
+
+def name_of(process: psutil.Process) -> str:
+    """Nothing when it has just ended."""
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return ""
+
+
+def _status(process: psutil.Process) -> str:
+    try:
+        return process.status()
+    except psutil.NoSuchProcess:
+        return psutil.STATUS_ZOMBIE

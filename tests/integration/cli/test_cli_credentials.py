@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -145,7 +146,11 @@ class Terminal:
         return self._end()
 
     def interrupt(self) -> int:
-        self._process.send_signal(signal.SIGINT)
+        """Pressed again when nothing happens: Python forgets a signal that comes just before it reads the answer."""
+        for _ in range(6):
+            self._process.send_signal(signal.SIGINT)
+            if select.select([self._ours], [], [], 10)[0]:
+                break
         return self._end()
 
     def _end(self) -> int:

@@ -88,7 +88,10 @@ def server(start: Callable[[float], Server]) -> Server:
 
 
 def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_a_child_is_reported_when_it_starts_and_when_it_ends(server: Server) -> None:
