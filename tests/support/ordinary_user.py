@@ -40,6 +40,7 @@ def command(module: str, *arguments: str) -> list[str]:
         "TMPDIR": "/mnt/scratch",
         "LD_LIBRARY_PATH": "/mnt/python/lib",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: value for name, value in os.environ.items() if name.startswith("ODDISH_TEST_")},
     }
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return [
