@@ -16,11 +16,13 @@ from oddish.stack.layout import layout
 WORKER = ("oddish-worker", "oddish-heartbeat", "oddish-listen")
 """What the connections of a worker call themselves."""
 PEER = "idle_peer"
+PERIOD_SECONDS = 15
+"""The longest time between two of the same statement of either worker."""
 SETTLE_SECONDS = 2.0
 
 
 def idle(options: Options) -> Figures:
-    slices, seconds = options.rounds(6), options.rounds(10, 3)
+    slices, seconds = options.rounds(4), options.rounds(PERIOD_SECONDS, 3)
     with stack() as client:
         client.upload(TASK)
         url = plain(database_url())

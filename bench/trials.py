@@ -85,7 +85,7 @@ def hundred(options: Options) -> Figures:
     with stack(), tempfile.TemporaryDirectory() as jobs:
         run(oddish_run(TASK, "local", "first"))
         run(harbor_run(TASK, Path(jobs), local=True))
-        for number in range(options.rounds(2)):
+        for number in range(options.rounds(3)):
             ours.append(run(oddish_run(TASK, "local", f"round-{number}", trials=trials)).seconds)
             peer.append(run(harbor_run(TASK, Path(jobs), local=True, trials=trials, at_once=at_once)).seconds)
     return Figures(ours, peer, notes=[f"{trials} trials, {at_once} at a time"])

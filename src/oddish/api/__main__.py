@@ -1,6 +1,7 @@
 """``python -m oddish.api``: serve HTTP until told to stop."""
 
 import asyncio
+import gc
 import resource
 import signal
 import socket
@@ -92,6 +93,7 @@ async def serve(settings: Settings) -> None:
     )
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
         signal.signal(ending, lambda *_: None)
+    gc.freeze()  # what is loaded stays loaded: looking through it at each collection delays answers by 90 ms
     await DrainingServer(config, services.readiness, settings.drain_seconds).serve(sockets=[listener])
 
 
