@@ -7,7 +7,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +22,8 @@ WAITING = frozenset({"e2e"})
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
 """Options that are about one process, or say how many there are."""
 NOTHING_COLLECTED = 5
+MOST_REPEATED = 3
+"""Failures that are tried again, alone, where everything is run: more than these are no accident."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Ring:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    unsteady: list[str] = field(default_factory=list)
+    """Tests that failed among the others and passed alone; they count as passed, and somebody should look at them."""
     broken: bool = False
     """pytest ended with an error that is not a test's."""
     absent: str | None = None
@@ -48,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     linted = not everything or subprocess.run([ROOT / "scripts" / "lint"], check=False).returncode == 0
     for name in (*available, *sorted(required - {*available})) if everything else ():
         targets.setdefault(name, [f"tests/{name}"])
-    results = [run(name, paths, options) for name, paths in targets.items()]
+    results = [run(name, paths, options, again=everything) for name, paths in targets.items()]
     report(results, linted)
     missing = [ring for ring in results if ring.absent and ring.name in required]
     for ring in missing:
@@ -78,31 +82,32 @@ def select(arguments: Sequence[str], available: Sequence[str]) -> tuple[dict[str
     return targets, options
 
 
-def run(name: str, paths: Sequence[str], options: Sequence[str]) -> Ring:
+def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool) -> Ring:
     ring = Ring(name, absent="there are no tests" if name not in rings() else CHECKS.get(name, lambda: None)())
     print(f"\n=== {name} ===", flush=True)
     if ring.absent:
         print(f"NOT RUN: {ring.absent}", flush=True)
         return ring
-    with tempfile.TemporaryDirectory() as directory:
-        record = Path(directory) / "record.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            f"--junitxml={record}",
-            "-o",
-            "junit_family=xunit1",
-            *processes(name, options),
-            *paths,
-            *options,
-        ]
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        if record.exists():
-            count(ring, record)
+    status, results = pytest([*processes(name, options), *paths, *options])
+    failures = [test for test, result in results.items() if result == "failed"]
+    if again and status == 1 and 0 < len(failures) <= MOST_REPEATED:
+        print("\nonce more, alone:", *failures, flush=True)
+        status, repeated = pytest(["--last-failed", "--last-failed-no-failures=none", *paths, *options])
+        ring.unsteady = [test for test in failures if repeated.get(test) == "passed"]
+        results |= repeated
+    ring.collected = len(results)
+    ring.passed, ring.failed, ring.skipped = map([*results.values()].count, ("passed", "failed", "skipped"))
     ring.broken = status not in (0, 1, NOTHING_COLLECTED) or (status == 1 and ring.failed == 0)
     return ring
+
+
+def pytest(arguments: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """Its exit status, and for each test by name whether it passed, failed or was skipped."""
+    with tempfile.TemporaryDirectory() as directory:
+        record = Path(directory) / "record.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", "-o", "junit_family=xunit1"]
+        status = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+        return status, read(record) if record.exists() else {}
 
 
 def processes(name: str, options: Sequence[str]) -> list[str]:
@@ -113,16 +118,14 @@ def processes(name: str, options: Sequence[str]) -> list[str]:
     return ["-n", str(min(cores + (name in WAITING), 8)), "--dist", "loadfile"]
 
 
-def count(ring: Ring, record: Path) -> None:
+def read(record: Path) -> dict[str, str]:
+    results: dict[str, str] = {}
     for case in ET.parse(record).getroot().iter("testcase"):
         kinds = {child.tag for child in case}
-        ring.collected += 1
-        if kinds & {"failure", "error"}:
-            ring.failed += 1
-        elif "skipped" in kinds:
-            ring.skipped += 1
-        else:
-            ring.passed += 1
+        result = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
+        name = f"{case.get('file')}::{case.get('name')}"
+        results[name] = "failed" if results.get(name) == "failed" else result
+    return results
 
 
 def report(results: Sequence[Ring], linted: bool) -> None:
@@ -130,6 +133,8 @@ def report(results: Sequence[Ring], linted: bool) -> None:
     for ring in results:
         numbers = f"{ring.collected:>9} {ring.passed:>7} {ring.failed:>7} {ring.skipped:>8}"
         print(f"{ring.name:<12} {f'NOT RUN: {ring.absent}' if ring.absent else numbers}")
+        if ring.unsteady:
+            print(f"{ring.name}: UNSTEADY, failed among the others and passed alone: {', '.join(ring.unsteady)}")
         if ring.broken:
             print(f"{ring.name}: pytest itself failed; see above")
     if not linted:
