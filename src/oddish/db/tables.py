@@ -164,7 +164,7 @@ experiments = Table(
     Column("description", Text),
     Column("link", Text),
     Column("is_collection", Boolean, nullable=False, server_default=text("false")),
-    Column("public_token", Text, unique=True),
+    Column("public_token", Text),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("last_activity_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("deleted_at", DateTime(timezone=True)),
