@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import python_members
 
 import oddish
 from oddish import own_variables
@@ -120,6 +121,16 @@ What `harbor.environment.kwargs` may name, as far as the deployment does not set
 refusal says; those in bold have to be given by one of the two.
 
 {options}
+"""
+
+PYTHON = """{notice}
+
+# Python
+
+What a `Client` does; [how it is used](../python.md). What is returned is the JSON of [the routes](http.md); its types
+are in `oddish.client.types`.
+
+{members}
 """
 
 
@@ -309,6 +320,10 @@ def _options(entry: tuple[str, Facts]) -> Sequence[str]:
     return [_code(name), ", ".join(bold)]
 
 
+def python_page() -> str:
+    return PYTHON.format(notice=NOTICE, members=_table(["call", "returns", ""], python_members.rows()))
+
+
 def http_page() -> str:
     raised = errors_of(lambda package: package not in (*ELSEWHERE, *LOCAL))
     if unknown := NEVER_ANSWERED - {code for code, _ in raised}:
@@ -393,6 +408,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "http.md": http_page,
     "environments.md": environments_page,
+    "python.md": python_page,
 }
 
 if __name__ == "__main__":

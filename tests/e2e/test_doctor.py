@@ -39,10 +39,13 @@ def test_this_machine_can_run_trials_and_looking_leaves_nothing(tmp_path: Path) 
 def test_a_running_stack_is_looked_at_from_all_sides(tmp_path: Path) -> None:
     home = tmp_path / "home"
     try:
-        assert oddish(home, "up").returncode == 0
+        started = oddish(home, "up", "--json")
+        assert started.returncode == 0, started.stdout
         answer = oddish(home, "doctor", "--json")
     finally:
-        assert oddish(home, "down").returncode == 0
+        stopped = oddish(home, "down", "--json")
+    up, down = json.loads(started.stdout), json.loads(stopped.stdout)
+    assert (up["version"], up["pid"], down["killed"]) == (__version__, down["pid"], [])
     assert answer.returncode == 0, answer.stdout
     found = findings(json.loads(answer.stdout))
     for subject in ("Local stack", "Database", "Server", "Key", "Secret key", "Local key", "State directory"):

@@ -25,6 +25,7 @@ from oddish.cli.group import LazyGroup
         "down": ("oddish.cli.stack", "Stop oddish on this machine."),
         "server": ("oddish.cli.stack", "Run the API server of a deployment."),
         "worker": ("oddish.cli.stack", "Run a worker of a deployment."),
+        "completion": ("oddish.cli.completion", "Let a shell complete commands and options."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from oddish.cli.completion import environment_names
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.group import Command
 from oddish.cli.judgement import NOP, ORACLE, Runs, judge
@@ -52,7 +53,13 @@ class Checked:
 
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...", type=click.Path(path_type=Path))
-@click.option("-e", "--env", metavar="NAME", help="Where the trials run. Else the server decides.")
+@click.option(
+    "-e",
+    "--env",
+    metavar="NAME",
+    shell_complete=environment_names,
+    help="Where the trials run. Else the server decides.",
+)
 @click.option("--skip-trials", is_flag=True, help="Look at the files only: no server, nothing is run.")
 @click.option(
     "--repeat", type=click.IntRange(1, 100), default=2, show_default=True, metavar="N", help="Trials of each agent."

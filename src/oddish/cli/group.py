@@ -3,11 +3,14 @@
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from oddish.errors import OddishError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 INTERRUPTED = 130
 
@@ -68,6 +71,17 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(known[0]), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """The commands, none of which is imported, and what completes any command."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=summary)
+            for name, (_, summary) in self.commands_by_name.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -7,7 +7,8 @@ from typing import NoReturn
 import click
 
 from oddish.cli.group import Command
-from oddish.cli.output import notice, say
+from oddish.cli.options import json_option
+from oddish.cli.output import notice, print_json, say
 from oddish.stack import client as stack_client
 
 SHARED = (
@@ -15,10 +16,15 @@ SHARED = (
     "and its server has the rules of one machine, not those of a deployment."
 )
 
+LOG_FORMAT = "ODDISH_LOG_FORMAT"
+
+json_logs_option = click.option("--json", "as_json", is_flag=True, help="Write log lines as JSON.")
+
 
 @click.command(cls=Command)
 @click.option("--foreground", is_flag=True, help="Stay in this terminal and show the logs; Ctrl-C stops everything.")
-def up(foreground: bool) -> None:
+@json_option
+def up(foreground: bool, as_json: bool) -> None:
     """Start oddish on this machine: a private PostgreSQL, the API server and a worker.
 
     Other commands do this by themselves. It stops by itself when it has been idle for a while.
@@ -28,32 +34,47 @@ def up(foreground: bool) -> None:
     if stack_client.database_elsewhere() and stack_client.find() is None:
         notice(SHARED)
     if foreground:
-        _become("oddish.stack", {})
+        _become("oddish.stack", {LOG_FORMAT: _shape(as_json)})
     stack = stack_client.ensure(say=notice)
-    for line in (*stack.state.notes, *stack.notices()):
+    notes = [*stack.state.notes, *stack.notices()]
+    if as_json:
+        print_json({"url": stack.url, "pid": stack.pid, "version": stack.version, "notes": notes})
+        return
+    for line in notes:
         notice(line)
     say(f"oddish runs at {stack.url}. Stop it with: oddish down")
 
 
 @click.command(cls=Command)
-def down() -> None:
+@json_option
+def down(as_json: bool) -> None:
     """Stop what `oddish up` or another command has started on this machine. Data is kept."""
-    say(str(stack_client.stop()))
+    stopped = stack_client.stop()
+    if as_json:
+        print_json({"pid": stopped.pid, "killed": [entry.pid for entry in stopped.killed]})
+    else:
+        say(str(stopped))
 
 
 @click.command(cls=Command)
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.")
-def server(host: str | None, port: int | None) -> None:
+@json_logs_option
+def server(host: str | None, port: int | None, as_json: bool) -> None:
     """Run the API server. Settings come from ODDISH_* variables; ODDISH_DATABASE_URL names the database."""
-    _become("oddish.api", {"ODDISH_HOST": host, "ODDISH_PORT": port})
+    _become("oddish.api", {"ODDISH_HOST": host, "ODDISH_PORT": port, LOG_FORMAT: _shape(as_json)})
 
 
 @click.command(cls=Command)
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Trials that may run at a time.")
-def worker(concurrency: int | None) -> None:
+@json_logs_option
+def worker(concurrency: int | None, as_json: bool) -> None:
     """Run a worker. Settings come from ODDISH_* variables; ODDISH_DATABASE_URL names the database."""
-    _become("oddish.worker", {"ODDISH_WORKER_CONCURRENCY": concurrency})
+    _become("oddish.worker", {"ODDISH_WORKER_CONCURRENCY": concurrency, LOG_FORMAT: _shape(as_json)})
+
+
+def _shape(as_json: bool) -> str | None:
+    return "json" if as_json else None
 
 
 def _become(module: str, settings: dict[str, str | int | None]) -> NoReturn:

@@ -4,12 +4,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from oddish.client.connection import Connection
 from oddish.client.errors import ApiError, NotPacked
 from oddish.client.types import UploadTarget
 from oddish.tasks.package import PublishedFile, write_archive
+
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection
 
 EXPIRED = "expired_url"
 LARGEST_NAMED = 3
@@ -23,7 +25,7 @@ class Archive:
     size: int
     """Bytes."""
 
-    def send(self, connection: Connection, target: UploadTarget) -> None:
+    def send(self, connection: "Connection", target: UploadTarget) -> None:
         """Put it where the server said; a refusal for its size says what makes it large."""
         try:
             connection.put_file(target["upload_url"] or "", self.content, target["upload_headers"])

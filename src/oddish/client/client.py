@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 from urllib.parse import quote
 
-import httpx2
-
 from oddish.client.archive import EXPIRED, packed
-from oddish.client.connection import DEFAULT_TIMEOUT, EXAMINATION_TIMEOUT, Connection
 from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
@@ -38,6 +35,9 @@ from oddish.client.types import (
 from oddish.tasks.definition import task_name
 from oddish.tasks.package import content_hash, publish_set
 
+if TYPE_CHECKING:
+    import httpx2
+
 TASK = ("id", "name", "status", "experiment_id", "created_at")
 TRIAL = ("id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts")
 """What is needed of an answer. Releases may differ in the rest."""
@@ -58,12 +58,14 @@ class Client:
         base_url: str,
         key: str | None = None,
         *,
-        transport: httpx2.BaseTransport | None = None,
-        timeout: httpx2.Timeout | float = DEFAULT_TIMEOUT,
+        transport: "httpx2.BaseTransport | None" = None,
+        timeout: "httpx2.Timeout | float | None" = None,
         retry: RetryPolicy | None = None,
         waiting: Callable[[str, float], None] = lambda reason, seconds: None,
     ) -> None:
         """``waiting`` is told why, and for how many seconds, before a call is tried again after more than a moment."""
+        from oddish.client.connection import Connection
+
         self._connection = Connection(base_url, key, transport=transport, timeout=timeout, retry=retry, waiting=waiting)
 
     @property
@@ -113,6 +115,8 @@ class Client:
 
     def upload(self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False) -> UploadedVersion:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
+        from oddish.client.connection import EXAMINATION_TIMEOUT
+
         files = publish_set(task_dir)
         digest = content_hash(files)
         init = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest} | (

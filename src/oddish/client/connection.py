@@ -2,7 +2,6 @@
 
 import json
 import re
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ import httpx2
 
 from oddish import __version__
 from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
+from oddish.client.plain import PlainTransport
 from oddish.client.retry import RetryPolicy, http_date, retry_after
 from oddish.client.types import JSON, Problem
 from oddish.errors import InvalidInput
@@ -43,7 +43,7 @@ class Connection:
         key: str | None,
         *,
         transport: httpx2.BaseTransport | None = None,
-        timeout: httpx2.Timeout | float = DEFAULT_TIMEOUT,
+        timeout: httpx2.Timeout | float | None = None,
         retry: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         waiting: Callable[[str, float], None] = lambda reason, seconds: None,
@@ -58,7 +58,7 @@ class Connection:
         headers = {"User-Agent": f"oddish/{__version__}", "Accept": "application/json"}
         self._transport = transport
         self._http = httpx2.Client(
-            headers=headers, timeout=timeout, transport=transport or _plain_transport(self.base_url)
+            headers=headers, timeout=timeout or DEFAULT_TIMEOUT, transport=transport or _plain_transport(self.base_url)
         )
         self._storage: httpx2.Client | None = None
         self._ahead = timedelta()
@@ -201,12 +201,12 @@ _ADDRESS_FIX = "It starts with http:// or https:// and names a host, for example
 
 
 def _plain_transport(url: str) -> httpx2.BaseTransport | None:
-    """A transport that trusts no certificate, for plain HTTP: loading the trust store costs more than a request."""
+    """For plain HTTP, where that of httpx2 would take longer to load than most commands to run."""
     parsed = httpx2.URL(url)
     proxied = {"http", "all"} & getproxies().keys() and parsed.host not in ("127.0.0.1", "localhost", "::1")
     if parsed.scheme != "http" or proxied:
         return None
-    return httpx2.HTTPTransport(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), trust_env=False)
+    return PlainTransport()
 
 
 def _refusal(response: httpx2.Response) -> ApiError:

@@ -1,17 +1,19 @@
 """What agents need of credentials, and the secrets of the caller's organisation."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
-from oddish.client.connection import Connection
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON, Agents, Secret, Secrets
+
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection
 
 
 class Credentials:
     """Setting and removing secrets takes a key of scope ``full``."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
 
     def agents(self, *, agent: str | None = None, model: str | None = None) -> Agents:

@@ -1,12 +1,16 @@
 """The state of the queue; a key of scope ``full`` is needed for all of it. Not every deployment answers each read."""
 
-from oddish.client.connection import Connection, Params
+from typing import TYPE_CHECKING
+
 from oddish.client.queuestate import OrphanedState, QueueHealth, QueueStatus, Slots, WorkerJobs
 from oddish.client.shapes import members
 
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection, Params
+
 
 class Diagnostics:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
 
     def queue_health(self) -> QueueHealth:
@@ -28,6 +32,6 @@ class Diagnostics:
         """The jobs of the organisation, and what became of those of the last hour."""
         return self._read("worker-jobs", WorkerJobs, {"stale_after_minutes": stale_after_minutes})
 
-    def _read[Shape](self, name: str, shape: type[Shape], params: Params | None = None) -> Shape:
+    def _read[Shape](self, name: str, shape: type[Shape], params: "Params | None" = None) -> Shape:
         answer = self._connection.call("GET", f"/admin/{name}", params=params)
         return members(answer, shape, *getattr(shape, "__required_keys__", ()))

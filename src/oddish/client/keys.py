@@ -2,18 +2,20 @@
 
 import secrets
 from collections.abc import Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
-from oddish.client.connection import Connection
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON, ApiKey, ApiKeys, NewKey, NewKeyRequest
+
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection
 
 PAGE = 200
 
 
 class Keys:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
 
     def create(self, request: NewKeyRequest, *, idempotency_key: str | None = None) -> NewKey:

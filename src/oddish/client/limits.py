@@ -1,11 +1,13 @@
 """Limits of what runs at once; reading takes a key of scope ``full``, changing one of an admin."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from oddish.client.connection import Connection
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON, Limit, Weight
 from oddish.client.types import Limits as Listed
+
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection
 
 OWN_ORGANISATION = "org"
 """The cap of the caller's organisation."""
@@ -17,7 +19,7 @@ def provider(name: str) -> str:
 
 
 class Limits:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
 
     def list(self) -> Listed:

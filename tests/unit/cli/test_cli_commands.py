@@ -1,6 +1,9 @@
 import importlib
+import json
 import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,6 +27,41 @@ def test_each_command_explains_itself(name: str) -> None:
     command = getattr(importlib.import_module(COMMANDS[name][0]), name)
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     assert all(option.help for option in options)
+
+
+def leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str, dict[str, set[str]]]]:
+    """Every command below one, with the names of its options by parameter."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from leaves(below, click.Context(below, context, info_name=name))
+    else:
+        options = (parameter for parameter in command.params if isinstance(parameter, click.Option))
+        yield context.command_path.removeprefix("oddish "), {str(option.name): {*option.opts} for option in options}
+
+
+LEAVES = dict(leaves(cli, click.Context(cli, info_name="oddish", **cli.context_settings)))
+OF_THIS_MACHINE = {"backup", "restore", "up", "down", "server", "worker", "completion"}
+
+
+def test_every_command_but_logs_has_json() -> None:
+    assert {name for name, options in LEAVES.items() if options.get("as_json") != {"--json"}} <= {"logs"}
+
+
+def test_every_command_that_asks_a_server_takes_its_address_under_both_names() -> None:
+    without = {name for name, options in LEAVES.items() if not {"--api", "--api-url"} <= options.get("api", set())}
+    assert without == OF_THIS_MACHINE
+
+
+@pytest.mark.parametrize("name", ["combine", "collect", "delete"])
+def test_the_address_has_a_short_name_where_no_other_option_has_it(name: str) -> None:
+    assert name not in LEAVES or "-u" in LEAVES[name]["api"]
+
+
+def test_a_stack_that_does_not_run_is_down_in_json_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ODDISH_HOME", str(tmp_path))
+    assert json.loads(CliRunner().invoke(cli, ["down", "--json"]).stdout) == {"pid": None, "killed": []}
 
 
 def test_the_version() -> None:
@@ -60,6 +98,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str,
     [
         (["up", "--foreground"], "oddish.stack", {}),
         (["server"], "oddish.api", {}),
+        (["server", "--json"], "oddish.api", {"ODDISH_LOG_FORMAT": "json"}),
         (["server", "--host", "::1", "--port", "81"], "oddish.api", {"ODDISH_HOST": "::1", "ODDISH_PORT": "81"}),
         (["worker", "--concurrency", "3"], "oddish.worker", {"ODDISH_WORKER_CONCURRENCY": "3"}),
     ],

@@ -4,7 +4,7 @@ import pytest
 import reference
 
 
-@pytest.mark.parametrize("name", ["settings.md", "cli.md", "http.md", "environments.md"])
+@pytest.mark.parametrize("name", reference.PAGES)
 def test_the_reference_is_up_to_date(name: str) -> None:
     stale = reference.differences(name)
     assert not stale, f"{stale}docs/reference/{name} is out of date. Run: {reference.COMMAND}"
