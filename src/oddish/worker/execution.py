@@ -40,6 +40,7 @@ from oddish.worker.lastwords import last_words
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
+from oddish.worker.stages import Stages
 from oddish.worker.storable import storable
 from oddish.worker.taskcache import TaskCache, writable
 from oddish.worker.workspace import Workspace
@@ -200,6 +201,9 @@ class Execution:
 
     async def _drive(self, run: Run, reference: Reference | None) -> Done:
         async with contextlib.AsyncExitStack() as stack:
+            stages = await stack.enter_async_context(Stages(self._record_stage))
+            if reference is not None:
+                stages.show("engine_setup")
             engine = await self._engine(stack, reference)
             if engine is None:
                 return Done(type="done", trial_dir=None, cancelled=True, failure=None)
@@ -212,7 +216,7 @@ class Execution:
                 try:
                     async for line in child:
                         if line["type"] == "stage":
-                            await self._show(line["stage"])
+                            stages.show(line["stage"])
                 except AttemptCrashed:
                     if self._overdue:
                         return _killed(run)
@@ -227,8 +231,6 @@ class Execution:
 
     async def _engine(self, stack: contextlib.AsyncExitStack, reference: Reference | None) -> ForkServer | None:
         """The engine to run in, which may have to be installed first; None when the trial is cancelled meanwhile."""
-        if reference is not None:
-            await self._show("engine_setup")
         entering = asyncio.ensure_future(stack.enter_async_context(self._services.engines.engine(reference)))
         cancelled = asyncio.create_task(self._cancelled.wait())
         try:
@@ -240,7 +242,7 @@ class Execution:
                 await asyncio.wait([entering])
         return None if entering.cancelled() else entering.result()
 
-    async def _show(self, stage: str) -> None:
+    async def _record_stage(self, stage: str) -> None:
         try:
             async with self._services.database.begin() as connection:
                 await record_stage(connection, self.claim, stage)
