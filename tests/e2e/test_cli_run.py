@@ -20,6 +20,17 @@ from oddish.stack.state import read_state
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 OTHER_AGENT = "harbor.agents.nop:NopAgent"
 """Does as little as nop and is none of the baselines."""
+OWN_AGENTS = Path(__file__).parents[1] / "support" / "own_agents"
+SWEEP = """
+agents:
+  - name: oracle
+  - name: nop
+  - name: scripted:Failing
+  - name: scripted:Crashing
+    kwargs: {{place: {place}}}
+experiment: swept
+max_trial_attempts: 1
+"""
 CHECKS = "test -e /app/done && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt"
 ROW = re.compile(r"^\| \[(?P<task>[a-z-]+)\].*\| (?P<oracle>[0-9.]+) \| (?P<nop>[0-9.]+) \|$", re.MULTILINE)
 
@@ -30,7 +41,7 @@ class Cli:
     def __init__(self, home: Path) -> None:
         foreign = ("ODDISH_", "PG")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        self.environ = kept | {"ODDISH_HOME": str(home)}
+        self.environ = kept | {"ODDISH_HOME": str(home), "PYTHONPATH": str(OWN_AGENTS)}
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         command = [*PROGRAM, *map(str, arguments)]
@@ -250,3 +261,40 @@ def test_an_agent_is_run_where_oracle_and_nop_find_the_task_sound(oddish: Cli, m
         r"^out-of-reach-[0-9a-f]{8}-2 +skipped +Not run: out-of-reach-[0-9a-f]{8}-0 of oracle", output, re.MULTILINE
     )
     assert "2 trials queued." in oddish(*gated, exit_code=1), "those that were skipped are asked for again"
+
+
+def test_a_sweep_creates_its_trials_once_and_replaces_the_one_that_failed_once_it_is_sent_again(
+    oddish: Cli, make_task: Callable[..., Path], tmp_path: Path
+) -> None:
+    reward = "/logs/verifier/reward.txt"
+    task = make_task(
+        "swept",
+        solve="echo right > /app/answer",
+        test=f"grep -qs right /app/answer && echo 1 > {reward} || echo 0 > {reward}",
+    )
+    (tmp_path / "sweep.yaml").write_text(SWEEP.format(place=tmp_path))
+
+    def send() -> list[str]:
+        new: list[str] = oddish.json("run", task, "-c", tmp_path / "sweep.yaml")["tasks"][0]["trials"]
+        return new
+
+    assert len(send()) == 4
+    assert send() == [], "they wait or run"
+    (tmp_path / "released").touch()
+    oddish("status", "-e", "swept", "--watch", exit_code=1)
+    ends = {trial["agent"]: (trial["status"], trial["reward"]) for trial in oddish.trials("swept")}
+    assert ends == {
+        "oracle": ("success", 1),
+        "nop": ("success", 0),
+        "scripted:Failing": ("success", 0),
+        "scripted:Crashing": ("failed", 0),
+    }
+    (failed,) = (trial for trial in oddish.trials("swept") if trial["status"] == "failed")
+    (tmp_path / "mended").touch()
+    (replacement,) = send()
+    assert "4/4 done: 4 success" in oddish("status", "-e", "swept", "--watch")
+    assert send() == []
+    assert {trial["id"] for trial in oddish.trials("swept") if trial["agent"] == failed["agent"]} == {replacement}
+    kept = oddish.json("status", failed["id"])
+    assert (kept["status"], kept["superseded_by_trial_id"]) == ("failed", replacement)
+    assert "LookupError: nothing here" in kept["error_message"]

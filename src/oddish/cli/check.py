@@ -141,7 +141,7 @@ def _probe(reviews: Sequence[Review], request: Request, consent: Consent, api: s
     except OddishError as error:
         return Probed(failure=error)
     config: SweepConfig = {"agent": ORACLE, "model": None, "n_trials": request.repeat}
-    given = hand_over(endpoint, config, [probe.directory for probe in probes], consent, verified=True)
+    given = hand_over(endpoint, [config], [probe.directory for probe in probes], consent, verified=True)
     request = replace(request, credentials=given)
     return run_probes(endpoint, probes, request, quiet=quiet, started=started)
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from oddish.cli.text import one_line, plural
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
-from oddish.client.types import CredentialNeeds, SweepConfig
+from oddish.client.types import JSON, CredentialNeeds, SweepConfig
 from oddish.errors import InvalidInput, OddishError
 from oddish.secrecy import is_secret_name
 from oddish.tasks.characters import variable_flaw
@@ -95,56 +95,84 @@ class Found:
     name: str
     value: str = field(repr=False)
     origin: str
-    agent: str | None
-    """The agent, when it names it."""
+    agents: Sequence[str]
+    """What names it for trials of every task: agents, or the block of a file."""
     tasks: Sequence[Path]
     """Those that name it."""
 
-    def for_task(self, task: Path) -> bool:
-        return self.agent is not None or task in self.tasks
+    def for_task(self, task: Path | None) -> bool:
+        return bool(self.agents) or task in self.tasks
 
     def wording(self) -> str:
         """What names it, as the end of a sentence."""
-        users = [f"agent {self.agent}"] if self.agent is not None else []
-        users += [f"task {task.resolve().name}" for task in self.tasks]
+        users = [*self.agents, *(f"task {task.resolve().name}" for task in self.tasks)]
         more = f" and {len(users) - SHOWN} more" if len(users) > SHOWN else ""
         return ", ".join(map(one_line, users[:SHOWN])) + more
 
 
+@dataclass(frozen=True)
+class Granted:
+    """The variables that may be sent."""
+
+    found: Sequence[Found] = field(default=(), repr=False)
+
+    def for_task(self, task: Path | None) -> dict[str, str]:
+        """Those that its trials can use; None is a task that the server has."""
+        return {entry.name: entry.value for entry in self.found if entry.for_task(task)}
+
+
 def hand_over(
     endpoint: Endpoint,
-    config: SweepConfig,
+    configs: Sequence[SweepConfig],
     tasks: Sequence[Path],
     consent: Consent,
     *,
     verified: bool,
     gated: bool = False,
-) -> dict[Path, dict[str, str]]:
+    harbor: Mapping[str, JSON] = {},
+) -> Granted:
     """The variables to send with each task of a run; none when the user says no. ``gated``: oracle runs as well.
 
     The shell's are looked at for a server of this machine only. Raises ``InvalidInput`` when nobody can be asked.
     """
     sources = consent.sources
-    of_tasks = _of_tasks(config["agent"], tasks, verified=verified, solved=gated or config["agent"] == "oracle")
-    named = [name for name, _ in references(config.get("agent_config", {}).get("env", {}))]
-    if config["agent"] in BASELINES and not of_tasks and not named:
-        return {}
+    names = {config["agent"] for config in configs}
+    of_tasks = _of_tasks(names, tasks, verified=verified, solved=gated or "oracle" in names)
+    named = _referred(configs, harbor)
+    if names <= BASELINES and not of_tasks and not named:
+        return Granted()
     with connect(endpoint) as client:
         shell = _is_local(endpoint, client)
         if not shell and not sources.file:
-            return {}
-        of_agent = [*_of_agent(client, config), *named]
+            return Granted()
+        of_agents = _of_agents(client, configs)
+    of_agents = {name: [*of_agents.get(name, ()), *named.get(name, ())] for name in (*of_agents, *named)}
     found = [
-        Found(name, *value, config["agent"] if name in of_agent else None, of_tasks.get(name, ()))
-        for name in dict.fromkeys((*of_agent, *of_tasks))
+        Found(name, *value, list(dict.fromkeys(of_agents.get(name, ()))), of_tasks.get(name, ()))
+        for name in dict.fromkeys((*of_agents, *of_tasks))
         if can_be_handed_over(name) and (value := sources.find(name, with_shell=shell))
     ]
     for entry in found:
         if reason := variable_flaw(entry.name, entry.value):
             raise InvalidInput(f"{reason} (from {entry.origin}).")
     if not found or not (consent.agreed or _agreed(found, endpoint, may_ask=consent.may_ask)):
-        return {}
-    return {task: {entry.name: entry.value for entry in found if entry.for_task(task)} for task in tasks}
+        return Granted()
+    return Granted(found)
+
+
+def _referred(configs: Sequence[SweepConfig], harbor: Mapping[str, JSON]) -> dict[str, list[str]]:
+    """The variables that values of agents' and the engine's own variables stand for, and whose these are."""
+    users: dict[str, list[str]] = {}
+    for config in configs:
+        for name, _ in references(config.get("agent_config", {}).get("env", {})):
+            users.setdefault(name, []).append(f"agent {config['agent']}")
+    for name in ("environment", "verifier"):
+        section = harbor.get(name)
+        env = section.get("env") if isinstance(section, dict) else None
+        texts = {key: value for key, value in env.items() if isinstance(value, str)} if isinstance(env, dict) else {}
+        for variable, _ in references(texts):
+            users.setdefault(variable, []).append(f"harbor.{name}.env")
+    return users
 
 
 def _is_local(endpoint: Endpoint, client: Client) -> bool:
@@ -156,6 +184,15 @@ def _is_local(endpoint: Endpoint, client: Client) -> bool:
     with suppress(ApiError):
         return client.health().get("deployment") == "local"
     return False
+
+
+def _of_agents(client: Client, configs: Sequence[SweepConfig]) -> dict[str, list[str]]:
+    """The variables that agents can use, without those that they are given already, and the agents that can."""
+    users: dict[str, list[str]] = {}
+    for config in configs:
+        for name in _of_agent(client, config):
+            users.setdefault(name, []).append(f"agent {config['agent']}")
+    return users
 
 
 def _of_agent(client: Client, config: SweepConfig) -> list[str]:
@@ -183,8 +220,8 @@ def _useful(needs: CredentialNeeds, given: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool, solved: bool) -> dict[str, list[Path]]:
-    """Variables that task.toml names in what such a trial uses, and the tasks that do. Faulty tasks are left out."""
+def _of_tasks(agents: Set[str], tasks: Sequence[Path], *, verified: bool, solved: bool) -> dict[str, list[Path]]:
+    """Variables that task.toml names in what such trials use, and the tasks that do. Faulty tasks are left out."""
     users: dict[str, list[Path]] = {}
     for task in tasks:
         with suppress(OddishError):
@@ -192,7 +229,7 @@ def _of_tasks(agent: str, tasks: Sequence[Path], *, verified: bool, solved: bool
                 section = variable.section
                 unused = (
                     (section.startswith("solution.") and not solved)
-                    or (section.endswith(".headers") and agent in BASELINES)
+                    or (section.endswith(".headers") and agents <= BASELINES)
                     or ("verifier" in section.split(".") and not verified)
                 )
                 if not unused and task not in users.setdefault(variable.name, []):

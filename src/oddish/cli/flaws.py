@@ -1,13 +1,14 @@
 """What ``run`` says of the files of tasks before it sends them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from oddish.cli.output import notice
 from oddish.cli.text import command, joined, plural
 from oddish.errors import InvalidTask
-from oddish.soundness.glance import glance
+from oddish.soundness.glance import ORACLE, glance
 from oddish.soundness.verdict import Check
 from oddish.tasks.definition import TaskDefinition
 from oddish.tasks.package import PublishedFile
@@ -18,17 +19,21 @@ NAMED = 3
 
 @dataclass
 class Flaws:
-    """What is wrong with tasks that ``agent`` is to attempt, each flaw with the tasks that have it."""
+    """What is wrong with tasks that ``agents`` are to attempt, each flaw with the tasks that have it."""
 
-    agent: str
+    agents: Iterable[str]
     _found: dict[Check, list[str]] = field(default_factory=dict)
 
     def look(self, task: TaskDefinition, published: Sequence[PublishedFile]) -> None:
-        for check in glance(task, published, self.agent):
+        for check in dict.fromkeys(chain.from_iterable(glance(task, published, agent) for agent in self._kinds())):
             self._found.setdefault(check, []).append(task.name)
 
-    def tell(self, directory: Path) -> None:
-        """A line for each, of tasks below ``directory``. Raises ``InvalidTask`` for what cannot start."""
+    def _kinds(self) -> list[str]:
+        """One agent of each kind: oracle, which needs a solution, and those that need an instruction."""
+        return list({agent == ORACLE: agent for agent in self.agents}.values())
+
+    def tell(self, directories: Iterable[Path]) -> None:
+        """A line for each, of tasks below ``directories``. Raises ``InvalidTask`` for what cannot start."""
         for check, names in self._found.items():
             if check.level == "failed":
                 raise InvalidTask(f"{_subject(names)}: {check.found}", fix=check.fix)
@@ -39,7 +44,7 @@ class Flaws:
         for line in lines[:SHOWN]:
             notice(line)
         if len(lines) > SHOWN:
-            more = command("check", "--skip-trials", str(directory))
+            more = command("check", "--skip-trials", *map(str, directories))
             notice(f"and {plural(len(lines) - SHOWN, 'warning')} more; all of them: {more}")
 
 

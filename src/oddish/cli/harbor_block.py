@@ -1,5 +1,6 @@
 """What options of ``oddish run`` say about the engine: the ``harbor`` block and the agent's part of a submission."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
@@ -8,6 +9,8 @@ from oddish.cli.pairs import split_values
 from oddish.client.types import JSON, AgentConfig
 from oddish.errors import InvalidInput
 from oddish.variants.reference import PACKAGE, REPOSITORY, Reference
+
+REFERENCE = ("source", "ref", "sha")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class EngineChoices:
     artifact: tuple[str, ...] = ()
     allow_agent_host: tuple[str, ...] = ()
     disable_web_tools: bool | None = None
-    unverified: bool = False
+    unverified: bool | None = None
 
     def block(self) -> dict[str, JSON]:
         """Raises ``click.BadParameter`` naming the option."""
@@ -40,8 +43,8 @@ class EngineChoices:
             block["environment"] = environment
         if self.artifact:
             block["artifacts"] = [_artifact(path) for path in self.artifact]
-        if self.unverified:
-            block["verifier"] = {"disable": True}
+        if self.unverified is not None:
+            block["verifier"] = {"disable": self.unverified}
         return block
 
     def agent(self) -> AgentConfig:
@@ -64,6 +67,33 @@ class EngineChoices:
         if reference.source != PACKAGE and "@" not in self.harbor:
             return {"ref": reference.ref}
         return {"source": reference.source, "ref": reference.ref}
+
+
+def overlaid(file: Mapping[str, JSON], flags: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The block of a file with what flags say: they win member by member, pair by pair, and their artifacts are added.
+
+    Another Harbor is named by one of the two as a whole.
+    """
+    return _merged({name: value for name, value in file.items() if not (name in REFERENCE and "ref" in flags)}, flags)
+
+
+def unverified(block: Mapping[str, JSON]) -> bool:
+    """Nobody looks at what the trials come to."""
+    verifier = block.get("verifier")
+    return isinstance(verifier, dict) and verifier.get("disable") is True
+
+
+def _merged(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> dict[str, JSON]:
+    merged = dict(one)
+    for name, value in other.items():
+        there = merged.get(name)
+        if isinstance(value, dict) and isinstance(there, dict):
+            merged[name] = _merged(there, value)
+        elif isinstance(value, list) and isinstance(there, list) and name == "artifacts":
+            merged[name] = [*there, *(entry for entry in value if entry not in there)]
+        else:
+            merged[name] = value
+    return merged
 
 
 def _artifact(path: str) -> str:

@@ -1,10 +1,11 @@
 """Running oracle and nop on tasks, all at once, as one experiment."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oddish.cli.credentials import Granted
 from oddish.cli.judgement import NOP, ORACLE
 from oddish.cli.progress import for_output
 from oddish.cli.session import connect
@@ -34,8 +35,7 @@ class Request:
     experiment: str
     repeat: int
     environment: str | None
-    credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    """By directory: variables that the task names."""
+    credentials: Granted = field(default_factory=Granted, repr=False)
 
     def sweep(self, probe: Probe, task_id: str, content_hash: str) -> SweepRequest:
         agents = [*([ORACLE] if probe.has_solution else []), NOP]
@@ -47,8 +47,8 @@ class Request:
             "content_hash": content_hash,
             "max_trial_attempts": ATTEMPTS,
         }
-        if given := self.credentials.get(probe.directory):
-            request["credentials"] = dict(given)
+        if given := self.credentials.for_task(probe.directory):
+            request["credentials"] = given
         return request
 
     def _config(self, agent: str) -> SweepConfig:

@@ -14,13 +14,14 @@ HUB_USERNAME, HUB_TOKEN = "ODDISH_DOCKERHUB_USERNAME", "ODDISH_DOCKERHUB_TOKEN"
 EXAMPLE = "username=USER,token=TOKEN or username=USER,token=TOKEN,registry=ghcr.io"
 
 
-def read_logins(given: Iterable[str], sources: Sources, environment: str | None) -> Sequence[RegistryLogin]:
-    """The logins of the options and, for images that may come from Docker Hub, the one that the shell names.
+def read_logins(given: Iterable[str], sources: Sources, environments: Iterable[str | None]) -> Sequence[RegistryLogin]:
+    """The logins of the options and, where all images may come from Docker Hub, the one that the shell names.
 
     Raises ``click.BadParameter`` for an option, ``InvalidInput`` for a shell with half a login.
     """
     logins = [_login(text, position) for position, text in enumerate(given, start=1)]
-    if environment in (None, "docker") and all(login.registry != DOCKER_HUB for login in logins):
+    fetching = all(environment in (None, "docker") for environment in environments)
+    if fetching and all(login.registry != DOCKER_HUB for login in logins):
         logins += _of_shell(sources)
     try:
         refuse_twice(logins)

@@ -1,22 +1,17 @@
-"""Groups of options of ``oddish run``, each handed to the command as one argument."""
-
-import functools
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+"""Options of ``oddish run`` about the engine and the baselines."""
 
 import click
 
+from oddish.cli.gathering import gathered
 from oddish.cli.harbor_block import EngineChoices
 
 AT_LEAST_ONE = click.IntRange(min=1)
-
-type Command = Callable[..., Any]
 
 ENGINE_OPTIONS = (
     click.option(
         "--disable-verification/--enable-verification",
         "unverified",
+        default=None,
         help="Run the agent only: no tests, no reward. The trials are shown as not verified.",
     ),
     click.option(
@@ -70,16 +65,5 @@ baseline_gate_option = click.option(
 )
 
 
-def engine_options(command: Command) -> Command:
-    """Adds the options about the engine; the command gets them as ``engine``, an ``EngineChoices``."""
-    names = [field.name for field in fields(EngineChoices)]
-
-    @functools.wraps(command)
-    def gathering(*args: Any, **options: Any) -> Any:
-        chosen = EngineChoices(**{name: options.pop(name) for name in names})
-        return command(*args, engine=chosen, **options)
-
-    decorated: Command = gathering
-    for option in reversed(ENGINE_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+engine_options = gathered("engine", EngineChoices, ENGINE_OPTIONS)
+"""The command gets them as ``engine``."""

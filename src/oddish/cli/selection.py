@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from oddish.cli.sweep.sweep import Source
 from oddish.cli.text import joined, plural
 from oddish.errors import InvalidInput, InvalidTask, OddishError
 from oddish.tasks.definition import TaskDefinition, load_task
@@ -17,34 +18,37 @@ type Look = Callable[[TaskDefinition, Sequence[PublishedFile]], None]
 
 
 def select_tasks(
-    path: Path,
+    sources: Sequence[Source],
     *,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
     limit: int | None = None,
     look: Look = lambda task, published: None,
 ) -> list[Path]:
-    """The tasks under ``path`` that pass the filters, each checked completely before anything is sent.
+    """The tasks of ``sources`` that pass their filters, each checked completely before anything is sent.
 
-    ``look`` is given each that is sound enough to be sent, and the files that are.
-
-    Raises ``click.UsageError`` when there are none.
+    ``limit`` is about all of them together. ``look`` is given each that is sound enough to be sent, and the files that
+    are. Raises ``click.UsageError`` when there are none of a source.
     """
+    chosen = [task for source in sources for task in _tasks_of(source)]
+    tasks = list({task.resolve(): task for task in chosen}.values())[:limit]
+    _check(tasks, look)
+    return tasks
+
+
+def _tasks_of(source: Source) -> list[Path]:
     try:
-        found = discover(path)
+        found = discover(source.path)
     except OddishError as error:
         raise click.UsageError(str(error)) from error
-    chosen = _filtered(found, include, exclude)
+    chosen = _filtered(found, source.include, source.exclude)
     if not chosen:
-        filters = " ".join([f"-t {pattern}" for pattern in include] + [f"-x {pattern}" for pattern in exclude])
+        filters = " ".join([f"-t {pattern}" for pattern in source.include] + [f"-x {p}" for p in source.exclude])
         if len(found) == 1:
-            raise click.UsageError(f"The only task of {path}, {_name(found[0])}, does not pass {filters}.")
+            raise click.UsageError(f"The only task of {source.path}, {_name(found[0])}, does not pass {filters}.")
         raise click.UsageError(
-            f"None of the {len(found)} tasks in {path} passes {filters}. The tasks are {joined(map(_name, found))}."
+            f"None of the {len(found)} tasks in {source.path} passes {filters}. "
+            f"The tasks are {joined(map(_name, found))}."
         )
-    chosen = chosen[:limit]
-    _check(chosen, look)
-    return chosen
+    return chosen[: source.limit]
 
 
 def _filtered(tasks: Sequence[Path], include: Sequence[str], exclude: Sequence[str]) -> list[Path]:

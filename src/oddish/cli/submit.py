@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oddish.cli.credentials import Granted
 from oddish.cli.text import command, plural, quoted
 from oddish.cli.trials import BASELINES
 from oddish.cli.versions import change
@@ -22,7 +23,7 @@ class Plan:
     """What every task of a run is given."""
 
     experiment: str
-    config: SweepConfig
+    agents: Sequence[SweepConfig]
     user: str | None = None
     force_new_version: bool = False
     priority: Priority = "low"
@@ -32,14 +33,17 @@ class Plan:
     """What is said of the engine."""
     logins: Sequence[RegistryLogin] = field(default=(), repr=False)
     """At the registries that images come from."""
-    credentials: Mapping[Path, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    """By task: variables that the agent or the task names."""
+    credentials: Granted = field(default_factory=Granted, repr=False)
+    """Variables that agents or tasks name."""
     gate_baselines: bool = False
-    """Oracle and nop run first, once each unless the experiment has them, and decide whether the agent runs."""
+    """Oracle and nop run first, once each unless the experiment has them, and decide whether the others run."""
 
     @property
     def configs(self) -> list[SweepConfig]:
-        return [*map(self._baseline, BASELINES), self.config] if self.gate_baselines else [self.config]
+        """The agents, after the baselines that a gate needs and nobody asked for."""
+        asked = {config["agent"] for config in self.agents}
+        needed = [agent for agent in BASELINES if agent not in asked] if self.gate_baselines else []
+        return [*map(self._baseline, needed), *self.agents]
 
     @property
     def trials_of_task(self) -> int:
@@ -48,9 +52,34 @@ class Plan:
 
     def _baseline(self, agent: str) -> SweepConfig:
         config: SweepConfig = {"agent": agent, "model": None, "n_trials": 1}
-        if "environment" in self.config:
-            config["environment"] = self.config["environment"]
+        environments = {other.get("environment") for other in self.agents}
+        if len(environments) == 1 and (environment := environments.pop()) is not None:
+            config["environment"] = environment
         return config
+
+    def request(self, task_id: str, directory: Path | None) -> SweepRequest:
+        """What is asked for of a task; ``directory`` is where its content is, unless only the server has it."""
+        request: SweepRequest = {
+            "task_id": task_id,
+            "configs": self.configs,
+            "priority": self.priority,
+            "experiment_id": self.experiment,
+        }
+        if self.user is not None:
+            request["user"] = self.user
+        if self.max_trial_attempts is not None:
+            request["max_trial_attempts"] = self.max_trial_attempts
+        if self.gate_baselines:
+            request["gate_baselines"] = True
+        if self.harbor:
+            request["harbor"] = dict(self.harbor)
+        if self.logins:
+            request["registry_auth"] = [
+                {"registry": login.registry, "username": login.username, "token": login.token} for login in self.logins
+            ]
+        if given := self.credentials.for_task(directory):
+            request["credentials"] = given
+        return request
 
 
 class PartlySubmitted(OddishError):
@@ -107,31 +136,26 @@ def nothing_started(error: OddishError) -> bool:
     return not isinstance(error, PartlySubmitted | Unclear)
 
 
+def append(client: Client, task_id: str, plan: Plan) -> Submitted:
+    """Ask for trials of the current version of a task that the server has."""
+    request = plan.request(task_id, None)
+    request["append_to_task"] = True
+    return _sweep(client, request, plan)
+
+
 def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], None]) -> Submitted:
     version = client.upload(task, force_new_version=plan.force_new_version)
-    request: SweepRequest = {
-        "task_id": version["task_id"],
-        "configs": plan.configs,
-        "priority": plan.priority,
-        "experiment_id": plan.experiment,
-        "content_hash": version["content_hash"],
-    }
-    if plan.user is not None:
-        request["user"] = plan.user
-    if plan.max_trial_attempts is not None:
-        request["max_trial_attempts"] = plan.max_trial_attempts
-    if plan.gate_baselines:
-        request["gate_baselines"] = True
-    if plan.harbor:
-        request["harbor"] = dict(plan.harbor)
-    if plan.logins:
-        request["registry_auth"] = [
-            {"registry": login.registry, "username": login.username, "token": login.token} for login in plan.logins
-        ]
-    if given := plan.credentials.get(task):
-        request["credentials"] = dict(given)
+    request = plan.request(version["task_id"], task)
+    request["content_hash"] = version["content_hash"]
+    submitted = _sweep(client, request, plan)
+    if text := change(version, submitted):
+        tell(text)
+    return submitted
+
+
+def _sweep(client: Client, request: SweepRequest, plan: Plan) -> Submitted:
     try:
-        submitted = client.sweep(request)
+        return client.sweep(request)
     except OddishError as error:
         if _said_no(error):
             raise
@@ -139,9 +163,6 @@ def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], No
             f"{error.message} It is not known whether trials were started.",
             fix=f"Run the same command with -E {quoted(plan.experiment)}: what was started is not started twice.",
         ) from error
-    if text := change(version, submitted):
-        tell(text)
-    return submitted
 
 
 def _said_no(error: OddishError) -> bool:

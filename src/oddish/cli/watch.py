@@ -1,7 +1,7 @@
 """Following a set of trials until all of them have ended, through lost connections."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -67,17 +67,16 @@ class RunScope:
 
     experiment_id: str
     task_ids: frozenset[str]
-    agent: str
-    model: str | None
+    agents: frozenset[tuple[str, str | None]]
+    """Each with its model, as it was asked for."""
     created: frozenset[str]
 
     @classmethod
-    def of(cls, submitted: list[Submitted], agent: str, model: str | None) -> "RunScope":
+    def of(cls, submitted: list[Submitted], agents: Iterable[tuple[str, str | None]]) -> "RunScope":
         return cls(
             experiment_id=submitted[0]["experiment_id"],
             task_ids=frozenset(task["id"] for task in submitted),
-            agent=agent,
-            model=model,
+            agents=frozenset(agents),
             created=frozenset(trial_id for task in submitted for trial_id in task.get("new_trial_ids") or []),
         )
 
@@ -89,8 +88,10 @@ class RunScope:
     def _includes(self, trial: Trial) -> bool:
         if trial["id"] in self.created:
             return True
-        same_agent = trial["experiment_id"] == self.experiment_id and trial["agent"] == self.agent
-        return same_agent and (self.model is None or _same_model(trial["model"], self.model))
+        return trial["experiment_id"] == self.experiment_id and any(
+            trial["agent"] == agent and (model is None or _same_model(trial["model"], model))
+            for agent, model in self.agents
+        )
 
 
 def _same_model(one: str | None, other: str) -> bool:

@@ -92,6 +92,9 @@ class Secrets(TypedDict):
 class AgentConfig(TypedDict, total=False):
     env: dict[str, str]
     kwargs: dict[str, JSON]
+    override_setup_timeout_sec: float
+    override_timeout_sec: float
+    max_timeout_sec: float
     extra_allowed_hosts: list[str]
     disable_web_tools: bool
 
@@ -122,6 +125,8 @@ class SweepRequest(TypedDict):
     """Id or name; an unknown name becomes a new experiment."""
     user: NotRequired[str]
     content_hash: NotRequired[str]
+    append_to_task: NotRequired[bool]
+    """Trials are added to the current version, where its oldest ones run unless an environment is named."""
     max_trial_attempts: NotRequired[int]
     """The first attempt included."""
     credentials: NotRequired[dict[str, str]]

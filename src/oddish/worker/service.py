@@ -19,7 +19,7 @@ from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import check_schema
 from oddish.db.url import plain
-from oddish.engine.client import EngineUnavailable, ForkServer
+from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
 from oddish.keyring import load_keyring
@@ -78,7 +78,7 @@ class WorkerService:
         self._database = connect(settings.database_url, role="worker")
         # After what may refuse to start: whoever leaves a workspace behind is a worker that died.
         self._workspace = Workspace(settings.home, self.id)
-        self._engines = Engines(ForkServer(), self._workspace.engines)
+        self._engines = Engines(ForkServer(environ=_engine_environment(settings)), self._workspace.engines)
         limits = ArchiveLimits(
             max_bytes=settings.max_archive_bytes,
             max_extracted_bytes=settings.max_extracted_bytes,
@@ -393,6 +393,12 @@ class WorkerService:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GIVE_BACK_SECONDS):
                     await insist(self._database, lambda connection: retire(connection, self.id))
+
+
+def _engine_environment(settings: Settings) -> dict[str, str]:
+    """Agents that are named by import path are found where the worker's own modules are."""
+    opened = settings.deployment == "local" or settings.allow_import_paths
+    return curated_environment({"PYTHONPATH"} if opened else ())
 
 
 def _physical_memory_mb() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oddish.cli.selection import select_tasks
+from oddish.cli.sweep.sweep import Source
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/task.toml"))
@@ -34,7 +35,7 @@ class Sandbox:
 
 
 def test_every_example_is_a_valid_task() -> None:
-    assert [task.name for task in select_tasks(EXAMPLES)] == NAMES
+    assert [task.name for task in select_tasks([Source(EXAMPLES)])] == NAMES
 
 
 @pytest.mark.parametrize("solved", [True, False])

@@ -47,7 +47,7 @@ def test_parts_stand_between_commas_unless_quoted(text: str, parts: dict[str, st
 )
 def test_a_malformed_login_is_refused_without_showing_the_token(text: str, reason: str) -> None:
     with pytest.raises(click.BadParameter) as refusal:
-        read_logins(["username=u,token=t,registry=ghcr.io", text], NOTHING, None)
+        read_logins(["username=u,token=t,registry=ghcr.io", text], NOTHING, [None])
     assert reason in refusal.value.message
     assert "number 2" in refusal.value.message
     assert TOKEN not in str(refusal.value)
@@ -55,26 +55,26 @@ def test_a_malformed_login_is_refused_without_showing_the_token(text: str, reaso
 
 def test_two_logins_at_one_registry_are_refused() -> None:
     with pytest.raises(click.BadParameter, match=r"two logins at the registry docker\.io"):
-        read_logins(["username=u,token=t", "username=v,token=t"], NOTHING, None)
+        read_logins(["username=u,token=t", "username=v,token=t"], NOTHING, [None])
 
 
 @pytest.mark.parametrize("environment", [None, "docker"])
 def test_a_login_at_docker_hub_may_come_from_the_shell(environment: str | None) -> None:
     other = RegistryLogin.of("u", "t", "ghcr.io")
     given = ["username=u,token=t,registry=ghcr.io"]
-    assert read_logins(given, Sources(shell=HUB), environment) == [other, RegistryLogin.of("acme", TOKEN)]
+    assert read_logins(given, Sources(shell=HUB), [environment]) == [other, RegistryLogin.of("acme", TOKEN)]
 
 
 def test_an_option_goes_before_the_shell() -> None:
-    assert read_logins(["username=u,token=t"], Sources(shell=HUB), None) == [RegistryLogin.of("u", "t")]
+    assert read_logins(["username=u,token=t"], Sources(shell=HUB), [None]) == [RegistryLogin.of("u", "t")]
 
 
 def test_the_shell_s_login_stays_where_no_docker_engine_fetches_images() -> None:
-    assert read_logins([], Sources(shell=HUB), "modal") == []
+    assert read_logins([], Sources(shell=HUB), [None, "modal"]) == []
 
 
 @pytest.mark.parametrize("name", sorted(HUB))
 def test_half_a_login_in_the_shell_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=f"{name} has a value and ODDISH_DOCKERHUB_") as refusal:
-        read_logins([], Sources(file={name: HUB[name]}), None)
+        read_logins([], Sources(file={name: HUB[name]}), [None])
     assert TOKEN not in str(refusal.value)

@@ -130,7 +130,7 @@ def scoped(scope: RunScope, *trials: Trial) -> list[str]:
 
 
 def test_a_run_is_what_it_created_and_what_was_there_for_the_same_agent_and_model() -> None:
-    scope = RunScope("e1", frozenset({"t-00000000"}), "codex", "gpt-5", frozenset({"t-00000000-0"}))
+    scope = RunScope("e1", frozenset({"t-00000000"}), frozenset({("codex", "gpt-5")}), frozenset({"t-00000000-0"}))
     assert scoped(
         scope,
         trial(0, agent="renamed"),
