@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import click
 
+from oddish.cli.completion import environment_names
 from oddish.cli.credentials import Sources
 from oddish.cli.gathering import gathered
 from oddish.cli.pairs import split_values, split_variables
 from oddish.cli.sweep.sweep import Agent, Sweep
 from oddish.cli.text import joined
 from oddish.cli.trials import BASELINES
-from oddish.client.types import AgentConfig, SweepConfig
+from oddish.client.types import JSON, AgentConfig, SweepConfig
 
 DEFAULT_AGENT = "claude-code"
 DEFAULT_TRIALS = 1
@@ -23,6 +24,8 @@ AGENT_OPTIONS = (
     click.option("-m", "--model", help="Model for the agent, as provider/model. The agents oracle and nop need none."),
     click.option(
         "--n-trials",
+        "-k",
+        "--n-attempts",
         type=click.IntRange(min=1),
         metavar="N",
         help=f"Trials of each agent on each task, else {DEFAULT_TRIALS}.",
@@ -31,6 +34,7 @@ AGENT_OPTIONS = (
         "-e",
         "--env",
         metavar="NAME",
+        shell_complete=environment_names,
         help="Where trials run: local, docker, daytona, ec2, e2b, modal, runloop or gke. Else the server decides.",
     ),
     click.option(
@@ -44,6 +48,7 @@ AGENT_OPTIONS = (
     click.option(
         "--ak", "--agent-kwarg", "agent_kwarg", multiple=True, metavar="key=value", help="Setting of the agent."
     ),
+    click.option("--effort", metavar="LEVEL", help="How much the agent reasons: --ak reasoning_effort=LEVEL."),
 )
 
 
@@ -57,6 +62,7 @@ class AgentChoices:
     env: str | None = None
     agent_env: tuple[str, ...] = ()
     agent_kwarg: tuple[str, ...] = ()
+    effort: str | None = None
 
     def configs(self, sweep: Sweep, engine: AgentConfig, sources: Sources) -> list[SweepConfig]:
         """What is submitted of each agent; ``engine`` is what other options say of all of them.
@@ -66,8 +72,9 @@ class AgentChoices:
         said: AgentConfig = {**engine}
         if self.agent_env:
             said["env"] = split_variables(sources.complete(self.agent_env, "--ae"), "--ae")
-        if self.agent_kwarg:
-            said["kwargs"] = split_values(self.agent_kwarg, "--ak")
+        effort: dict[str, JSON] = {} if self.effort is None else {"reasoning_effort": self.effort}
+        if kwargs := effort | split_values(self.agent_kwarg, "--ak"):
+            said["kwargs"] = kwargs
         configs = [self._config(agent, sweep, said) for agent in self._agents(sweep)]
         total = sum(config["n_trials"] for config in configs)
         if total > MOST_TRIALS:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import click
 
 from oddish.cli.pairs import split_values
+from oddish.cli.tuning import hosts
 from oddish.client.types import JSON, AgentConfig
 from oddish.errors import InvalidInput
 from oddish.variants.reference import PACKAGE, REPOSITORY, Reference
@@ -51,7 +52,7 @@ class EngineChoices:
         """Raises ``click.BadParameter`` naming the option."""
         config: AgentConfig = {}
         if self.allow_agent_host:
-            config["extra_allowed_hosts"] = [_host(host) for host in self.allow_agent_host]
+            config["extra_allowed_hosts"] = hosts(self.allow_agent_host, "--allow-agent-host")
         if self.disable_web_tools is not None:
             config["disable_web_tools"] = self.disable_web_tools
         return config
@@ -100,13 +101,6 @@ def _artifact(path: str) -> str:
     if not path.strip() or ".." in path.replace("\\", "/").split("/"):
         raise _bad("--artifact", f"{path!r} is empty or holds '..'; name a path in the sandbox, such as /app/out.")
     return path
-
-
-def _host(host: str) -> str:
-    name = host.strip()
-    if not name or "://" in name or any(map(str.isspace, name)):
-        raise _bad("--allow-agent-host", f"{host!r} is no host; name it alone, such as docs.example or *.example.")
-    return name
 
 
 def _bad(option: str, message: str) -> click.BadParameter:

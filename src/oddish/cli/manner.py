@@ -16,7 +16,11 @@ MANNER_OPTIONS = (
     ),
     click.option("-b", "--background", "--async", "background", is_flag=True, help="Submit and return at once."),
     click.option(
-        "-q", "--quiet", is_flag=True, help="Print the results and errors only: nothing of the start, no progress."
+        "-q",
+        "--quiet",
+        "--silent",
+        is_flag=True,
+        help="Print the results and errors only: nothing of the start, no progress.",
     ),
     json_option,
 )

@@ -17,7 +17,7 @@ from oddish.cli.manner import Manner, manner_options
 from oddish.cli.options import api_option
 from oddish.cli.output import notice, print_error, print_json, say
 from oddish.cli.registry import read_logins
-from oddish.cli.run_options import baseline_gate_option, engine_options
+from oddish.cli.run_options import attempts_options, baseline_gate_option, engine_options
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import resolve
 from oddish.cli.submit import Plan, nothing_started
@@ -26,11 +26,11 @@ from oddish.cli.sweep_option import sweep_option
 from oddish.cli.task_choices import TaskChoices, task_options
 from oddish.cli.text import command, joined, plural
 from oddish.cli.trials import BASELINES
+from oddish.cli.tuning import Tuning, tuning_options
 from oddish.client.types import Priority
 from oddish.errors import OddishError
 from oddish.names import experiment_name
 
-MOST_ATTEMPTS = 100
 PRIORITIES = ("low", "high")
 EXAMPLES = """\b
 Examples:
@@ -55,17 +55,12 @@ Exit codes:
 @task_options
 @sweep_option
 @agent_options
-@click.option("-E", "--experiment", metavar="NAME", help="Experiment to add to or create, by id or name.")
+@click.option("-E", "--experiment", "--job-name", metavar="NAME", help="Experiment to add to or create, by id or name.")
 @manner_options
 @env_file_option
 @yes_option
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
-@click.option(
-    "--max-trial-attempts",
-    type=click.IntRange(1, MOST_ATTEMPTS),
-    metavar="N",
-    help="Attempts at each trial, the first included, before it counts as failed. Else the server decides.",
-)
+@attempts_options
 @click.option(
     "-P",
     "--priority",
@@ -76,6 +71,7 @@ Exit codes:
 )
 @baseline_gate_option
 @engine_options
+@tuning_options
 @click.option(
     "--registry-login",
     multiple=True,
@@ -103,6 +99,7 @@ def run(
     priority: Priority,
     baseline_gate: bool,
     engine: EngineChoices,
+    tuning: Tuning,
     registry_login: tuple[str, ...],
     force_new_version: bool,
     submit_concurrency: int | None,
@@ -124,7 +121,7 @@ def run(
     names = [config["agent"] for config in configs]
     if "ref" in sweep.harbor and ctx.get_parameter_source("harbor") is ParameterSource.ENVIRONMENT:
         engine = replace(engine, harbor=None)
-    harbor = overlaid(sweep.harbor, engine.block())
+    harbor = overlaid(sweep.harbor, overlaid(tuning.block(), engine.block()))
     gated = baseline_gate and any(name not in BASELINES for name in names)
     if gated and unverified(harbor):
         raise click.UsageError("--baseline-gate judges rewards, and with --disable-verification there are none.")

@@ -1,10 +1,15 @@
 """Options of ``oddish run`` about the engine and the baselines."""
 
-import click
+import functools
+from typing import Any
 
-from oddish.cli.gathering import gathered
+import click
+from click.core import ParameterSource
+
+from oddish.cli.gathering import Command, gathered
 from oddish.cli.harbor_block import EngineChoices
 
+MOST_ATTEMPTS = 100
 AT_LEAST_ONE = click.IntRange(min=1)
 
 ENGINE_OPTIONS = (
@@ -32,6 +37,7 @@ ENGINE_OPTIONS = (
     click.option(
         "--environment-kwarg",
         "--harbor-environment-kwarg",
+        "--ek",
         "environment_kwarg",
         multiple=True,
         metavar="KEY=VALUE",
@@ -63,6 +69,35 @@ baseline_gate_option = click.option(
     help="Run oracle and nop on each task first, once each unless the experiment has them. Where an oracle earns "
     "nothing, a nop anything, or one of them fails, the trials of the agent are skipped.",
 )
+
+
+def attempts_options(command: Command) -> Command:
+    """Adds the two ways to bound attempts; the command gets ``max_trial_attempts``."""
+
+    @click.option(
+        "--max-trial-attempts",
+        type=click.IntRange(1, MOST_ATTEMPTS),
+        metavar="N",
+        help="Attempts at each trial, the first included, before it counts as failed. Else the server decides.",
+    )
+    @click.option(
+        "-r",
+        "--max-retries",
+        type=click.IntRange(0, MOST_ATTEMPTS - 1),
+        metavar="N",
+        help="Attempts beyond the first: --max-trial-attempts less one.",
+    )
+    @functools.wraps(command)
+    def counting(*args: Any, max_trial_attempts: int | None, max_retries: int | None, **options: Any) -> Any:
+        attempts = max_trial_attempts
+        if max_retries is not None:
+            attempts = max_retries + 1
+            source = click.get_current_context().get_parameter_source("max_trial_attempts")
+            if source is ParameterSource.COMMANDLINE and max_trial_attempts != attempts:
+                raise click.UsageError("--max-trial-attempts and --max-retries say different things: give one of them.")
+        return command(*args, max_trial_attempts=attempts, **options)
+
+    return counting
 
 
 engine_options = gathered("engine", EngineChoices, ENGINE_OPTIONS)

@@ -24,7 +24,9 @@ TASK_OPTIONS = (
     ),
     click.option(
         "-t",
+        "-i",
         "--task-name",
+        "--include-task-name",
         "include",
         multiple=True,
         metavar="GLOB",

@@ -51,7 +51,9 @@ SECTIONS: Mapping[str, Members] = {
             "memory_enforcement_policy",
         }
     ),
-    "verifier": frozenset({"disable", "max_timeout_sec", "override_timeout_sec", "include_logs", "exclude_logs"}),
+    "verifier": frozenset(
+        {"disable", "extra_allowed_hosts", "max_timeout_sec", "override_timeout_sec", "include_logs", "exclude_logs"}
+    ),
 }
 BEHIND_DOORS: Mapping[str, Mapping[str, Door]] = {
     "harbor": {"mcp_servers": Door.HARBOR_VARIABLES},

@@ -17,9 +17,9 @@ source <(oddish completion bash) || exit 1
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _oddish_completion oddish; echo "${COMPREPLY[*]}"; }
 ask oddish c
 ask oddish admin limits un
-ask oddish run --max-tr
+ask oddish run --agent-setup
 ask oddish run my-task -P ''
-ask oddish check my-task -e dock
+ask oddish run my-task -e dock
 complete -p oddish
 """
 
@@ -38,7 +38,7 @@ def test_bash_completes_commands_options_and_known_values() -> None:
     commands, limits, option, priorities, environments, registered = answer.stdout.splitlines()
     assert {"cancel", "check", "completion"} <= set(commands.split())
     assert limits == "unset"
-    assert option == "--max-trial-attempts"
+    assert option == "--agent-setup-timeout-multiplier"
     assert priorities == "low high"
     assert environments == "docker"
     assert registered.endswith("-F _oddish_completion oddish")

@@ -81,10 +81,6 @@ ENVIRONMENT: Mapping[str, Shape] = {
     "suppress_override_warnings": SWITCH,
     "mounts_json": Each(MAPPING),
 }
-VERIFIER: Mapping[str, Shape] = {
-    **HARBOR_VERIFIER,
-    "extra_allowed_hosts": Fixed("Leave it out, or allow the hosts in task.toml.", ([],)),
-}
 LOCAL_ONLY = Fixed("Fetch the tasks first, and name their directory with path or on the command line.")
 DATASET: Mapping[str, Shape] = {
     "path": TEXT,
@@ -121,7 +117,7 @@ JOB = Members(
         "plugins": ANYTHING,
         "override_error_policy": Fixed("Leave it out: which errors are tried again is decided here.", ({},)),
         "environment": Members(ENVIRONMENT),
-        "verifier": Members(VERIFIER),
+        "verifier": Members(HARBOR_VERIFIER),
         "metrics": Each(MAPPING),
         "agents": Each(Members(AGENT), least=1, most=MOST_AGENTS),
         "user_agent": Fixed("Leave it out: no user is simulated."),

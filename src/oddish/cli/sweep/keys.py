@@ -91,6 +91,7 @@ HARBOR_VERIFIER: Mapping[str, Shape] = {
     **TIMEOUTS,
     **LOGS,
     "disable": SWITCH,
+    "extra_allowed_hosts": TEXTS,
     "import_path": TEXT,
     "kwargs": MAPPING,
     "env": Variables(),
