@@ -78,7 +78,8 @@ def api_and_worker(context: Context) -> Sequence[Service]:
         "ODDISH_BOOTSTRAP_KEY": context.token,
         "ODDISH_DEPLOYMENT": "local",
     }
+    worker = {"ODDISH_ALLOW_IMPORT_PATHS": "true"}
     return (
         Service("api", (*PYTHON, "-m", "oddish.api"), common | server, patience=12.0, listens=True),
-        Service("worker", (*PYTHON, "-m", "oddish.worker"), common, patience=40.0),
+        Service("worker", (*PYTHON, "-m", "oddish.worker"), common | worker, patience=40.0),
     )

@@ -397,8 +397,7 @@ class WorkerService:
 
 def _engine_environment(settings: Settings) -> dict[str, str]:
     """Agents that are named by import path are found where the worker's own modules are."""
-    opened = settings.deployment == "local" or settings.allow_import_paths
-    return curated_environment({"PYTHONPATH"} if opened else ())
+    return curated_environment({"PYTHONPATH"} if settings.allow_import_paths else ())
 
 
 def _physical_memory_mb() -> int:
