@@ -45,7 +45,7 @@ def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
     with Client(stack.url, stacks.token()) as client:
         before = submit(client, make_task("quick", solve="echo hello > /logs/agent/said.txt"))
         ended(client, before)
-        kept = list(client.trial_files(before)), client.trial_logs(before)
+        kept = client.evidence.files(before)["files"], client.evidence.logs(before)
         during = submit(client, make_task("slow", solve="sleep 15"))
         while client.trial(during)["status"] != "running":
             time.sleep(0.1)
@@ -61,7 +61,7 @@ def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
     stack = stacks.ensure()
     with Client(stack.url, stacks.token()) as client:
         assert client.trial(before)["reward"] == 1.0
-        assert (list(client.trial_files(before)), client.trial_logs(before)) == kept
+        assert (client.evidence.files(before)["files"], client.evidence.logs(before)) == kept
         assert ended(client, during)["reward"] == 1.0
 
 

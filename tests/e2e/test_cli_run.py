@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harbor.viewer.scanner import JobScanner
 
 from oddish.stack.layout import Layout
 from oddish.stack.process import Process
 from oddish.stack.state import read_state
+from oddish.tasks.package import content_hash, publish_set
 
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 OTHER_AGENT = "harbor.agents.nop:NopAgent"
@@ -106,6 +108,25 @@ def test_every_example_gives_the_reward_on_its_page(oddish: Cli, examples: Path,
         assert re.search(
             rf"^{task} +{agent} +– +1 +{reward:g} +{reward:g} +{int(reward == 1)}/1 ", output, re.MULTILINE
         )
+
+
+def test_a_pulled_experiment_is_a_job_of_harbor(oddish: Cli, examples: Path, tmp_path: Path) -> None:
+    trials = oddish.json("run", examples / "hello-world", "-a", "oracle", "-E", "pulled", "--n-trials", "2", "--watch")
+    out = tmp_path / "out"
+    first = oddish.json("pull", "pulled", "--out", out, "--include-task-files")
+    assert sorted(trial["trial_id"] for trial in first["trials"]) == sorted(trial["id"] for trial in trials["results"])
+    assert first["trials"][0]["files_saved"] > 5
+    scanner = JobScanner(out)
+    result = scanner.get_job_result("trials")
+    assert result is not None
+    assert (result.n_total_trials, result.stats.evals["oracle__adhoc"].metrics) == (2, [{"mean": 1.0}])
+    assert scanner.get_job_config("trials") is not None
+    assert all(scanner.get_trial_config("trials", trial["trial_id"]) for trial in first["trials"])
+    (task,) = first["tasks"]
+    assert content_hash(publish_set(out / "tasks" / task["task_id"] / "files")) == content_hash(
+        publish_set(examples / "hello-world")
+    )
+    assert {trial["files_saved"] for trial in oddish.json("pull", "pulled", "--out", out)["trials"]} == {0}
 
 
 def test_running_again_starts_what_is_missing(oddish: Cli, examples: Path) -> None:

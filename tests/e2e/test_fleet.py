@@ -115,7 +115,7 @@ def test_clients_send_archives_to_the_bucket_themselves(fleet: Fleet, examples: 
 def test_what_a_worker_stores_is_read_at_every_server(fleet: Fleet, examples: Path) -> None:
     [trial_id] = submit(fleet, examples / "hello-world", 1)
     fleet.wait_until_quiet(BACK)
-    listings = [list(fleet.client(name).trial_files(trial_id)) for name in fleet.servers]
+    listings = [fleet.client(name).evidence.files(trial_id)["files"] for name in fleet.servers]
     assert listings[0] == listings[1]
     assert "verifier/reward.txt" in {file["path"] for file in listings[0]}
     for name in fleet.servers:
@@ -210,4 +210,4 @@ def test_a_store_that_is_away_for_a_moment_costs_no_attempt(fleet: Fleet, steady
     fleet.wait_until_quiet(BACK)
     assert_recorded_once(fleet, wanted)
     for trial_id in wanted:
-        assert "result.json" in {file["path"] for file in fleet.client("server-1").trial_files(trial_id)}
+        assert "result.json" in {file["path"] for file in fleet.client("server-1").evidence.files(trial_id)["files"]}

@@ -23,6 +23,7 @@ from oddish.api.routes import (
     secrets,
     store,
     submission,
+    taskfiles,
     uploads,
     versions,
 )
@@ -38,6 +39,7 @@ ROUTERS = (
     submission.router,
     batch.router,
     versions.router,
+    taskfiles.router,
     reads.router,
     evidence.router,
     concurrency.router,

@@ -26,6 +26,7 @@ from oddish.settings import Settings
 from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
+from oddish.tasks.files import TaskFiles
 
 BACKLOG_SECONDS = 5.0
 """How old a count of the whole queue may be."""
@@ -47,6 +48,7 @@ class Services:
     keyring: Keyring
     signer: UrlSigner
     store: ArtifactStore
+    task_files: TaskFiles
     activity: ActivityMark | None
     readiness: Readiness
     backlog: Recent[Backlog]
@@ -71,6 +73,7 @@ class Services:
             keyring=keyring,
             signer=signer,
             store=store,
+            task_files=TaskFiles(store, _archive_limits(settings)),
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
@@ -107,11 +110,7 @@ class Services:
 
     @property
     def archive_limits(self) -> ArchiveLimits:
-        return ArchiveLimits(
-            max_bytes=self.settings.max_archive_bytes,
-            max_extracted_bytes=self.settings.max_extracted_bytes,
-            max_entries=self.settings.max_archive_entries,
-        )
+        return _archive_limits(self.settings)
 
     @property
     def limits(self) -> Limits:
@@ -126,6 +125,14 @@ class Services:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+def _archive_limits(settings: Settings) -> ArchiveLimits:
+    return ArchiveLimits(
+        max_bytes=settings.max_archive_bytes,
+        max_extracted_bytes=settings.max_extracted_bytes,
+        max_entries=settings.max_archive_entries,
+    )
 
 
 def _checks(reads: AsyncEngine, store: ArtifactStore) -> dict[str, Check]:

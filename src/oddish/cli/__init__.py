@@ -14,6 +14,7 @@ from oddish.cli.group import LazyGroup
     commands_by_name={
         "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
+        "pull": ("oddish.cli.pull", "Copy the files of trials and tasks to this machine."),
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),

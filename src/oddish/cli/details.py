@@ -26,8 +26,8 @@ def read_details(client: Client, trial: Trial, *, logs: bool) -> Details:
     trial_id = trial["id"]
     return Details(
         experiment=_if_told(lambda: client.experiment(trial["experiment_id"])["name"]),
-        files=_if_told(lambda: sum(1 for _ in client.trial_files(trial_id))),
-        logs=_if_told(lambda: client.trial_logs(trial_id)) if logs else None,
+        files=_if_told(lambda: len(client.evidence.files(trial_id)["files"])),
+        logs=_if_told(lambda: client.evidence.logs(trial_id)) if logs else None,
     )
 
 

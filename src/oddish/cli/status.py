@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from oddish.cli import overview, queue
+from oddish.cli import history, overview, queue
 from oddish.cli.details import Details, read_details
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.lookup import Found, FoundTrial, find, find_experiment
@@ -23,6 +23,8 @@ Examples:
   oddish status --all
   oddish status hello-world-1a2b3c4d
   oddish status hello-world-1a2b3c4d-0
+  oddish status hello-world-1a2b3c4d --detail
+  oddish status hello-world-1a2b3c4d --versions --version 2
   oddish status -e keen-otter-x7f2 --watch
   oddish status --queue --stale-after 30
 
@@ -58,6 +60,15 @@ Exit codes:
     metavar="MINUTES",
     help=f"With --queue: a worker without a sign of life for so long is silent. Default: {queue.STALE_AFTER}.",
 )
+@click.option("--detail", is_flag=True, help="Show what the trials of each version of a task came to and cost.")
+@click.option("--versions", "of_versions", is_flag=True, help="List the versions of a task.")
+@click.option(
+    "--version",
+    "number",
+    type=click.IntRange(1, 2**31 - 1),
+    metavar="N",
+    help="With --versions: show this one only.",
+)
 @click.option("-w", "--watch", is_flag=True, help="Follow the task, trial or experiment until its trials have ended.")
 @click.option("-v", "--verbose", is_flag=True, help="More about the system; the ends of a trial's logs.")
 @api_option
@@ -71,6 +82,9 @@ def status(
     everything: bool,
     of_queue: bool,
     stale_after: int | None,
+    detail: bool,
+    of_versions: bool,
+    number: int | None,
     watch: bool,
     verbose: bool,
     api: str | None,
@@ -86,6 +100,12 @@ def status(
         raise click.UsageError("Give an ID or --experiment, not both.")
     if of_queue and (reference or experiment or watch or newest or everything):
         raise click.UsageError("--queue shows the whole queue: leave out the ID, --experiment, --newest and --watch.")
+    if (detail or of_versions) and (not reference or of_queue or watch):
+        raise click.UsageError("--detail and --versions show a task: give its ID, and neither --queue nor --watch.")
+    if detail and of_versions:
+        raise click.UsageError("Give --detail or --versions, not both.")
+    if number is not None and not of_versions:
+        raise click.UsageError("--version belongs to --versions.")
     if stale_after is not None and not of_queue:
         raise click.UsageError("--stale-after belongs to --queue.")
     if watch and not (reference or experiment):
@@ -100,6 +120,12 @@ def status(
         if of_queue:
             if not queue.show(client, stale_after=stale_after or queue.STALE_AFTER, as_json=as_json):
                 ctx.exit(1)
+            return
+        if detail and reference:
+            history.show_detail(client, reference, as_json=as_json)
+            return
+        if of_versions and reference:
+            history.show_versions(client, reference, number, as_json=as_json)
             return
         if experiment:
             found: Found = find_experiment(client, experiment)

@@ -1,5 +1,8 @@
 """What ``status`` shows of a task, a trial and an experiment."""
 
+from collections.abc import Iterable
+
+from oddish.cli import metrics
 from oddish.cli.details import Details, log_end
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask
 from oddish.cli.output import say
@@ -68,13 +71,10 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Files": None if details.files is None else str(details.files),
         "Replaced by": trial.get("superseded_by_trial_id"),
     }
-    made = table("", "")
-    made.show_header = False
-    made.box = None
-    for label, value in facts.items():
-        if value:
-            made.add_row(label, one_line(value))
-    print_table(made)
+    _print_facts((label, value) for label, value in facts.items() if value)
+    if measured := metrics.rows(trial.get("result")):
+        say("\nMetrics:")
+        _print_facts((f"  {label}", value) for label, value in measured)
     if notes := _notes(trial.get("result")):
         say("\nWhere its environment differs from the task's container:")
         for note in notes:
@@ -88,6 +88,15 @@ def print_trial(trial: Trial, details: Details) -> None:
             say(f"\nOutput of the {writer}:")
             for line in lines:
                 say(f"  {line}")
+
+
+def _print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    made = table("", "")
+    made.show_header = False
+    made.box = None
+    for label, value in facts:
+        made.add_row(label, one_line(value))
+    print_table(made)
 
 
 def _experiment(trial: Trial, details: Details) -> str:

@@ -99,12 +99,16 @@ def _same_model(one: str | None, other: str) -> bool:
     return one is not None and one.rpartition("/")[2].lower() == other.rpartition("/")[2].lower()
 
 
-def follow(fetch: Callable[[], Snapshot], come_back: str | None = None) -> Iterator[Snapshot | Outage]:
-    """Snapshots until one is complete. Short runs are polled often, long or large ones every few seconds.
+def follow(
+    fetch: Callable[[], Snapshot], come_back: str | None = None, *, interval: float | None = None
+) -> Iterator[Snapshot | Outage]:
+    """Snapshots until one is complete, with ``interval`` seconds in between.
+
+    By default short runs are polled often, long or large ones every few seconds.
 
     Raises ``GaveUp`` with the command ``come_back`` after ``GIVE_UP_AFTER`` seconds without an answer.
     """
-    interval = QUICKEST
+    pace = QUICKEST
     lost_at: float | None = None
     failures = 0
     while True:
@@ -126,8 +130,8 @@ def follow(fetch: Callable[[], Snapshot], come_back: str | None = None) -> Itera
         yield snapshot
         if snapshot.complete:
             return
-        time.sleep(max(interval, min(SLOWEST * 5, 4 * (time.monotonic() - asked))))
-        interval = min(SLOWEST, interval * 1.25)
+        time.sleep(interval or max(pace, min(SLOWEST * 5, 4 * (time.monotonic() - asked))))
+        pace = min(SLOWEST, pace * 1.25)
 
 
 def _transient(error: OddishError) -> bool:

@@ -12,6 +12,7 @@ from oddish.client.archive import EXPIRED, packed
 from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
+from oddish.client.evidence import Evidence
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
 from oddish.client.retry import RetryPolicy
@@ -26,12 +27,10 @@ from oddish.client.types import (
     SweepRequest,
     Task,
     Trial,
-    TrialFile,
-    TrialFiles,
-    TrialLogs,
     UploadedVersion,
     UploadTarget,
 )
+from oddish.client.versions import Versions
 from oddish.tasks.definition import task_name
 from oddish.tasks.package import content_hash, publish_set
 
@@ -91,6 +90,16 @@ class Client:
     def diagnostics(self) -> Diagnostics:
         """The state of the queue, and who works on it."""
         return Diagnostics(self._connection)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the attempts at a trial left."""
+        return Evidence(self._connection)
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of a task, their files, and what their trials came to."""
+        return Versions(self._connection)
 
     def close(self) -> None:
         self._connection.close()
@@ -164,23 +173,6 @@ class Client:
 
     def trial(self, trial_id: str) -> Trial:
         return members(self._connection.call("GET", f"/trials/{_segment(trial_id)}"), Trial, *TRIAL)
-
-    def trial_files(self, trial_id: str) -> Iterator[TrialFile]:
-        """All that are stored of a trial, in the order of their paths, however many pages that takes."""
-        cursor: str | None = None
-        while True:
-            params = {} if cursor is None else {"cursor": cursor}
-            page = cast(
-                "TrialFiles", self._connection.call("GET", f"/trials/{_segment(trial_id)}/files", params=params)
-            )
-            yield from page["files"]
-            cursor = page["cursor"]
-            if cursor is None:
-                return
-
-    def trial_logs(self, trial_id: str) -> str:
-        """The ends of a trial's text files, each under a line ``=== PATH ===``."""
-        return cast("TrialLogs", self._connection.call("GET", f"/trials/{_segment(trial_id)}/logs"))["logs"]
 
     def experiment(self, experiment_id: str) -> Experiment:
         """By id or name."""

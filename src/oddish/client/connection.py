@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import IO, cast
+from typing import IO, Protocol, cast
 from urllib.request import getproxies
 
 import httpx2
@@ -15,7 +15,7 @@ from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
 from oddish.client.plain import PlainTransport
 from oddish.client.retry import RetryPolicy, http_date, retry_after
 from oddish.client.types import JSON, Problem
-from oddish.errors import InvalidInput
+from oddish.errors import InvalidInput, OddishError
 from oddish.tasks.characters import refuse_unstorable
 
 type Params = Mapping[str, str | int | bool]
@@ -23,15 +23,31 @@ type Params = Mapping[str, str | int | bool]
 DEFAULT_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0, read=300.0)
 """Of each piece that is sent and of the answer after the last one, not of the whole."""
+DOWNLOAD_TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
+"""Of each piece that arrives, not of the whole."""
 EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
 """Of a call for which the server reads a whole archive."""
 IN_PROGRESS = "idempotency_key_in_progress"
 CLOCK_TOLERANCE = timedelta(seconds=2)
 CLOCK_NONSENSE = timedelta(days=365_000)
 """A clock that far away is none, and leaves no room to count on."""
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
 _CALL = re.compile(r"\A[A-Z]+ /\S* needs(?= )")
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
+
+
+class Sink(Protocol):
+    """Where the bytes of a download go."""
+
+    @property
+    def size(self) -> int:
+        """How many there are already."""
+
+    def write(self, chunk: bytes) -> None: ...
+
+    def restart(self) -> None:
+        """Forget them all."""
 
 
 class Connection:
@@ -121,6 +137,43 @@ class Connection:
         if not (response.is_success or already_stored):
             raise _refusal(response)
 
+    def download(self, url: str, sink: Sink, *, signed: bool) -> None:
+        """The bytes of a file, from where ``sink`` stands; after a lost connection it goes on where it was.
+
+        A ``signed`` URL carries its own authority and must not see the key. What ``sink`` raises passes.
+        """
+        target = httpx2.URL(f"{self.base_url}/").join(url)
+        client = self._client_for(target)
+        own = {} if signed or _origin(target) != self._origin else self._authorization
+        attempt = 0
+        while True:
+            attempt += 1
+            stood = sink.size
+            headers = {**own, "Accept": "*/*", "Accept-Encoding": "identity"}
+            if stood:
+                headers["Range"] = f"bytes={stood}-"
+            asked_to_wait = None
+            try:
+                with client.stream("GET", target, headers=headers, timeout=DOWNLOAD_TIMEOUT) as response:
+                    if response.status_code in (200, 206):
+                        _receive(response, sink)
+                        return
+                    response.read()
+            except httpx2.RequestError as error:
+                trouble: OddishError = self._unreachable(error)
+                attempt = 1 if sink.size > stood else attempt
+            else:
+                trouble = _refusal(response)
+                asked_to_wait = retry_after(response.headers)
+                if not _worth_repeating(response):
+                    raise trouble
+            if attempt >= self._retry.attempts:
+                raise trouble
+            pause = self._retry.delay(attempt, asked_to_wait)
+            if pause >= WORTH_MENTIONING:
+                self._waiting(trouble.message, pause)
+            self._sleep(pause)
+
     def _client_for(self, url: httpx2.URL) -> httpx2.Client:
         if self._transport is not None or _origin(url) == self._origin:
             return self._http
@@ -172,13 +225,24 @@ class Connection:
             reason = f"no answer in time ({type(error).__name__})"
         if asked != self._origin:
             return Unreachable(
-                f"The storage at {asked} that the server named for uploads cannot be reached: {reason}.",
+                f"The storage at {asked} that the server named cannot be reached: {reason}.",
                 fix="Check that this machine can reach it, then run the command again.",
             )
         return Unreachable(
             f"The server at {self.base_url} cannot be reached: {reason}.",
             fix="Check that it runs, and the address if one was given with --api or ODDISH_API_URL.",
         )
+
+
+def _receive(response: httpx2.Response, sink: Sink) -> None:
+    """Hand what arrives to ``sink``, from its beginning unless it is what comes next."""
+    start = _CONTENT_RANGE.match(response.headers.get("content-range", ""))
+    if response.status_code == 200:
+        sink.restart()
+    elif start is None or int(start[1]) != sink.size:
+        raise UnexpectedAnswer(f"{response.request.url.path} was answered with another part of it than was asked for.")
+    for chunk in response.iter_bytes():
+        sink.write(chunk)
 
 
 def _origin(url: httpx2.URL) -> str:

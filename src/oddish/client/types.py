@@ -171,6 +171,7 @@ class Trial(TypedDict):
     id: str
     name: str
     task_id: str
+    task_version: NotRequired[int]
     experiment_id: str
     agent: str
     model: str | None
@@ -215,11 +216,34 @@ class TrialFile(TypedDict):
     path: str
     size: int
     sha256: str
+    url: NotRequired[str | None]
+    """Signed, if it was asked for."""
+
+
+class TrialAttempt(TypedDict):
+    """One execution of a trial and how much it left."""
+
+    attempt: int
+    deciding: bool
+    state: str
+    status: str | None
+    files: int
+    bytes: int
+
+
+class NotStored(TypedDict):
+    path: str
+    reason: str
 
 
 class TrialFiles(TypedDict):
     trial_id: str
+    attempt: NotRequired[int]
+    """The one whose files these are."""
+    attempts: NotRequired[list[TrialAttempt]]
     files: list[TrialFile]
+    not_stored: NotRequired[list[NotStored]]
+    not_stored_count: NotRequired[int]
     cursor: str | None
 
 

@@ -1,6 +1,5 @@
 """Uploading a task: init, PUT, complete."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -45,16 +44,3 @@ class UploadTarget(UploadedVersion):
     upload_method: Literal["PUT"] = "PUT"
     upload_headers: dict[str, str]
     requires_completion: bool
-
-
-class TaskVersionResponse(ResponseBody):
-    id: str
-    task_id: str
-    version: int
-    task_path: str
-    task_s3_key: str
-    content_hash: str
-    message: str | None
-    created_by_user_id: str
-    created_at: datetime
-    is_current: bool

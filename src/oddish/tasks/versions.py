@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import task_versions, tasks
@@ -29,11 +29,39 @@ class TaskVersion:
     is_current: bool
 
 
-async def list_versions(
-    connection: AsyncConnection, principal: Principal, task_id: str, *, version: int | None = None
-) -> Sequence[TaskVersion]:
-    """The newest versions first, at most ``LIMIT``, or the one asked for. Raises ``NotFound`` when there is none."""
-    statement = (
+async def list_versions(connection: AsyncConnection, principal: Principal, task_id: str) -> Sequence[TaskVersion]:
+    """The newest first, at most ``LIMIT``. Raises ``NotFound`` when there is none."""
+    found = await _read(connection, _versions(principal, task_id).limit(LIMIT))
+    if not found:
+        raise _unknown(task_id, None)
+    return found
+
+
+async def find_version(
+    connection: AsyncConnection, principal: Principal, task_id: str, version: int | None
+) -> TaskVersion:
+    """The one of that number, the current one for None. Raises ``NotFound``."""
+    wanted = tasks.c.current_version if version is None else version
+    found = await _read(connection, _versions(principal, task_id).where(task_versions.c.version == wanted))
+    if not found:
+        raise _unknown(task_id, version)
+    return found[0]
+
+
+async def make_default(connection: AsyncConnection, principal: Principal, task_id: str, version: int) -> TaskVersion:
+    """Make a version the current one, which new trials run. Raises ``NotFound``. Locks: tasks."""
+    there = exists().where(task_versions.c.task_id == tasks.c.id, task_versions.c.version == version)
+    mine = and_(tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None))
+    await connection.execute(
+        update(tasks)
+        .where(mine, there, tasks.c.current_version != version)
+        .values(current_version=version, updated_at=func.now())
+    )
+    return await find_version(connection, principal, task_id, version)
+
+
+def _versions(principal: Principal, task_id: str) -> Select[Any]:
+    return (
         select(
             task_versions.c.id,
             task_versions.c.task_id,
@@ -49,15 +77,16 @@ async def list_versions(
         .join(tasks, tasks.c.id == task_versions.c.task_id)
         .where(tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None))
         .order_by(task_versions.c.version.desc())
-        .limit(LIMIT)
     )
-    if version is not None:
-        statement = statement.where(task_versions.c.version == version)
-    rows = (await connection.execute(statement)).all()
-    if not rows:
-        which = f"version {version} of task" if version is not None else "task"
-        raise NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
-    return [TaskVersion(**row._mapping) for row in rows]
+
+
+async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[TaskVersion]:
+    return [TaskVersion(**row._mapping) for row in await connection.execute(statement)]
+
+
+def _unknown(task_id: str, version: int | None) -> NotFound:
+    which = f"version {version} of task" if version is not None else "task"
+    return NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
 
 
 def version_where(task_id: str, condition: ColumnElement[bool]) -> Select[Any]:

@@ -9,7 +9,9 @@ from .serving import RESULT, Server, TaskFolder
 
 NAME = "hello"
 """Of the task and of the secret."""
-FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000}
+README = "README.md"
+"""A file of the task and one of the trial."""
+FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, README: b"of the trial"}
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class Furnished:
 
 def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]) -> Furnished:
     server.offer()
-    new_task(NAME, instruction="First.").upload(client)
+    folder = new_task(NAME, instruction="First.")
+    (folder.path / README).write_text("of the task")
+    folder.upload(client)
     done = new_task(NAME, instruction="Second.").upload(client)
     task_id = str(done["task_id"])
     body = {"task_id": task_id, "configs": [{"agent": "nop", "n_trials": 5}], "experiment_id": "mine"}
@@ -43,7 +47,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "experiment_id": submitted.json()["experiment_id"],
             "index": "0",
             "version": "1",
-            "path": RESULT,
+            "path": README,
             "key": f"trials/{trial_id}/1-claim/{RESULT}",
             "content_hash": str(done["content_hash"]),
             "name": NAME,

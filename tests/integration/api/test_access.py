@@ -25,14 +25,15 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
     task = str(new_task().upload(client)["task_id"])
     body = {"task_id": task, "configs": [{"agent": "nop"}], "experiment_id": "mine"}
     experiment = client.post("/tasks/sweep", json=body).json()["experiment_id"]
-    server.leave_files(f"{task}-0", {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000})
+    files = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, "task.toml": b""}
+    server.leave_files(f"{task}-0", files)
     return {
         "task_id": task,
         "trial_id": f"{task}-0",
         "experiment_id": experiment,
         "index": "0",
         "version": "1",
-        "path": RESULT,
+        "path": "task.toml",
     }
 
 

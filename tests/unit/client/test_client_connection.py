@@ -1,6 +1,6 @@
 import io
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -229,7 +229,7 @@ def test_an_unreachable_storage_is_named_without_the_signature() -> None:
 def test_a_storage_on_the_machine_of_the_server_is_not_taken_for_the_server(store: str) -> None:
     with pytest.raises(Unreachable) as caught:
         Server(REFUSED).connection().put_file(f"{store}/1", io.BytesIO(b""), {})
-    assert caught.value.message.startswith(f"The storage at {store} that the server named for uploads cannot be")
+    assert caught.value.message.startswith(f"The storage at {store} that the server named cannot be")
 
 
 def test_a_server_is_named_whose_own_storage_cannot_be_reached() -> None:
@@ -315,3 +315,70 @@ def test_a_page_that_refuses_is_shown_by_its_status() -> None:
         Server(page).connection().call("POST", "/tasks/sweep", body={})
     assert caught.value.message == "POST /tasks/sweep was answered with 403 Forbidden."
     assert "is a page, not JSON" in str(caught.value.fix)
+
+
+class Received:
+    """A sink in memory."""
+
+    def __init__(self) -> None:
+        self.content = b""
+        self.restarts = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def write(self, chunk: bytes) -> None:
+        self.content += chunk
+
+    def restart(self) -> None:
+        self.content = b""
+        self.restarts += 1
+
+
+class Breaking(httpx2.SyncByteStream):
+    """A body whose connection is lost."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._content
+        raise httpx2.ReadError("lost")
+
+
+def part(content: bytes, start: int) -> httpx2.Response:
+    return httpx2.Response(206, content=content, headers={"Content-Range": f"bytes {start}-9/10"})
+
+
+def test_a_download_goes_on_where_the_connection_was_lost() -> None:
+    broken = httpx2.Response(200, stream=Breaking(b"0123"))
+    server = Server(broken, httpx2.Response(503), REFUSED, part(b"456789", 4))
+    received = Received()
+    server.connection().download("/store/a?signature=1", received, signed=True)
+    assert received.content == b"0123456789"
+    assert [request.headers.get("range") for request in server.requests] == [None, *["bytes=4-"] * 3]
+    assert {request.headers.get("authorization") for request in server.requests} == {None}
+    assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
+
+
+def test_a_server_that_knows_no_parts_sends_all_of_it_again() -> None:
+    received = Received()
+    received.content = b"0123"
+    server = Server(httpx2.Response(200, content=b"0123456789"))
+    server.connection().download("/trials/t/files/a", received, signed=False)
+    assert (received.content, received.restarts) == (b"0123456789", 1)
+    assert server.requests[0].headers["authorization"] == "Bearer ok_secret"
+    received.content = b"0123"
+    with pytest.raises(UnexpectedAnswer):
+        Server(part(b"56789", 5)).connection().download("/trials/t/files/a", received, signed=False)
+
+
+def test_a_download_that_gets_nowhere_is_given_up() -> None:
+    server = Server(*(httpx2.Response(200, stream=Breaking(b"")) for _ in range(RetryPolicy().attempts)))
+    with pytest.raises(Unreachable):
+        server.connection().download("/trials/t/files/a", Received(), signed=False)
+    assert len(server.pauses) == RetryPolicy().attempts - 1
+    for refusal in (404, 403):
+        with pytest.raises(ApiError):
+            Server(httpx2.Response(refusal)).connection().download("/trials/t/files/a", Received(), signed=False)

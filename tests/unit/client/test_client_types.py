@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import queuestate, types
+from oddish.client import queuestate, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -23,6 +23,21 @@ PAIRS = [
     ("TrialFile", "evidence.TrialFile"),
     ("TrialFiles", "evidence.TrialFiles"),
     ("TrialLogs", "evidence.TrialLogs"),
+    ("TrialAttempt", "evidence.AttemptResponse"),
+    ("NotStored", "evidence.NotStored"),
+    ("StructuredLogs", "evidence.StructuredTrialLogs"),
+    ("AgentTexts", "evidence.AgentTexts"),
+    ("VerifierTexts", "evidence.VerifierTexts"),
+    ("NamedText", "evidence.NamedText"),
+    ("DebugFiles", "evidence.DebugFiles"),
+    ("StoredPlace", "evidence.PlaceResponse"),
+    ("StoredObject", "evidence.ObjectResponse"),
+    ("TaskVersion", "versions.TaskVersionResponse"),
+    ("TaskDetail", "versions.TaskDetail"),
+    ("VersionSummary", "versions.VersionSummary"),
+    ("Totals", "versions.Totals"),
+    ("TaskArchive", "versions.TaskFiles"),
+    ("TaskFileContent", "versions.TaskFileContent"),
     ("Task", "tasks.TaskStatusResponse"),
     ("NewKey", "keys.NewKeyResponse"),
     ("ApiKey", "keys.KeyResponse"),
@@ -99,7 +114,7 @@ def kinds(annotation: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 def test_members_and_their_kinds_agree(ours: str, theirs: str) -> None:
-    typed = getattr(types, ours, None) or getattr(queuestate, ours)
+    typed = next(getattr(module, ours) for module in (types, queuestate, stored) if hasattr(module, ours))
     fields = model_of(theirs).model_fields
     for name, annotation in get_type_hints(typed).items():
         assert name in fields, f"{theirs} has no {name}"

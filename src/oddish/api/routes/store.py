@@ -2,8 +2,8 @@
 
 from fastapi import Response
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
 
+from oddish.api.downloads import download
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.errors import NotFound
@@ -31,15 +31,11 @@ async def upload(key: str, request: Request, services: ServicesOf) -> Response:
 
 
 @router.get("/store/{key:path}", include_in_schema=False)
-async def download(key: str, request: Request, services: ServicesOf) -> Response:
-    """The object that the signature in the URL names."""
+async def fetch(key: str, request: Request, services: ServicesOf) -> Response:
+    """The object that the signature in the URL names, or the bytes of it that `Range` asks for."""
     grant = _grant(key, request, services)
     found = await services.store.head(grant.key)
-    return StreamingResponse(
-        services.store.stream(grant.key),
-        media_type="application/octet-stream",
-        headers={"Content-Length": str(found.size), "Content-Disposition": "attachment"},
-    )
+    return download(services.store, grant.key, found.size, request)
 
 
 def _grant(key: str, request: Request, services: Services) -> Grant:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from oddish import ids
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Once, RepeatableOf
+from oddish.api.links import absolute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.schemas.uploads import UploadComplete, UploadedVersion, UploadInit, UploadTarget
@@ -34,7 +35,7 @@ async def init(
     async def work(once: Once) -> bytes:
         async with once.transaction() as connection:
             reservation = await uploads.reserve(connection, principal, wanted, expires_in=expiry)
-            target = await _target(services, reservation, base_url=str(request.base_url))
+            target = await _target(services, reservation, request)
             return await once.keep(connection, target, valid_for=timedelta(seconds=expiry))
 
     return await repeatable.answer(work)
@@ -65,7 +66,7 @@ async def complete(
     return await repeatable.answer(work)
 
 
-async def _target(services: Services, reservation: uploads.Reservation, *, base_url: str) -> UploadTarget:
+async def _target(services: Services, reservation: uploads.Reservation, request: Request) -> UploadTarget:
     settings = services.settings
     url, headers = None, {}
     if reservation.object_key is not None:
@@ -75,9 +76,7 @@ async def _target(services: Services, reservation: uploads.Reservation, *, base_
             expires_in=settings.upload_expiry_seconds,
             content_type=ARCHIVE_TYPE,
         )
-        base = settings.public_url.rstrip("/") or base_url.rstrip("/")
-        url = base + signed.url if services.store.signs_itself else signed.url
-        headers = signed.headers
+        url, headers = absolute(services, request, signed), signed.headers
     return UploadTarget(
         task_id=reservation.task_id,
         name=reservation.name,

@@ -1,10 +1,15 @@
 """The versions of a task."""
 
+from dataclasses import asdict
+
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
-from oddish.schemas.uploads import TaskVersionResponse
-from oddish.tasks.versions import TaskVersion, list_versions
+from oddish.schemas.tasks import TaskStatusResponse
+from oddish.schemas.versions import TaskDetail, TaskVersionResponse, Totals, VersionSummary
+from oddish.tasks.versions import TaskVersion, find_version, list_versions, make_default
+from oddish.trials.rollups import list_rollups, total
+from oddish.trials.summaries import get_task
 
 router = new_router()
 
@@ -21,8 +26,29 @@ async def versions(task_id: str, principal: PrincipalOf, services: ServicesOf) -
 async def one_version(task_id: str, version: int, principal: PrincipalOf, services: ServicesOf) -> TaskVersionResponse:
     """A version of a task by its number."""
     async with services.reads.connect() as connection:
-        found = await list_versions(connection, principal, task_id, version=version)
-    return _response(found[0])
+        return _response(await find_version(connection, principal, task_id, version))
+
+
+@router.put("/tasks/{task_id}/versions/{version}/default", tags=["tasks"])
+async def default_version(
+    task_id: str, version: int, principal: PrincipalOf, services: ServicesOf
+) -> TaskVersionResponse:
+    """Make a version the current one: new trials run it, and reads of the task show it. Trials stay as they are."""
+    async with services.engine.begin() as connection:
+        return _response(await make_default(connection, principal, task_id, version))
+
+
+@router.get("/tasks/{task_id}/detail", tags=["tasks"])
+async def detail(task_id: str, principal: PrincipalOf, services: ServicesOf) -> TaskDetail:
+    """A task and what the trials of each of its versions came to and cost, newest first."""
+    async with services.reads.connect() as connection:
+        found = await get_task(connection, principal, task_id)
+        rollups = await list_rollups(connection, principal, task_id)
+    return TaskDetail(
+        task=TaskStatusResponse.model_validate(found),
+        versions=[VersionSummary.model_validate(rollup) for rollup in rollups],
+        totals=Totals(**asdict(total(rollups)), total_trials=sum(rollup.trial_count for rollup in rollups)),
+    )
 
 
 def _response(version: TaskVersion) -> TaskVersionResponse:
