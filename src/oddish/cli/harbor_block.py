@@ -12,6 +12,8 @@ from oddish.errors import InvalidInput
 from oddish.variants.reference import PACKAGE, REPOSITORY, Reference
 
 REFERENCE = ("source", "ref", "sha")
+ADDED = ("artifacts", "extra_allowed_hosts", "extra_docker_compose")
+"""Lists of which there is never one too many."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class EngineChoices:
 
 
 def overlaid(file: Mapping[str, JSON], flags: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The block of a file with what flags say: they win member by member, pair by pair, and their artifacts are added.
+    """The block of a file with what flags say: they win member by member, pair by pair, and add to some lists.
 
     Another Harbor is named by one of the two as a whole.
     """
@@ -90,7 +92,7 @@ def _merged(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> dict[str, JSO
         there = merged.get(name)
         if isinstance(value, dict) and isinstance(there, dict):
             merged[name] = _merged(there, value)
-        elif isinstance(value, list) and isinstance(there, list) and name == "artifacts":
+        elif isinstance(value, list) and isinstance(there, list) and name in ADDED:
             merged[name] = [*there, *(entry for entry in value if entry not in there)]
         else:
             merged[name] = value

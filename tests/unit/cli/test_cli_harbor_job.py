@@ -87,7 +87,7 @@ def test_what_harbor_takes_for_granted_is_not_said(tmp_path: Path) -> None:
         (harborjob.JOB.of, JobConfig, {"orchestrator", "plugins"}),
         (harborjob.AGENT, AgentConfig, set()),
         (harborjob.ENVIRONMENT, EnvironmentConfig, {"mounts_json"}),
-        (harborjob.VERIFIER, VerifierConfig, set()),
+        (harborjob.HARBOR_VERIFIER, VerifierConfig, set()),
         (harborjob.DATASET, DatasetConfig, {"registry"}),
         (harborjob.TASK, TaskConfig, set()),
         (harborjob.RETRY.of, RetryConfig, set()),
