@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
-from bench import claimers, claims, commands, fairness, growth, idle, routes, storm, trials
+from bench import browsing, claimers, claims, commands, fairness, growth, idle, routes, storm, trials
 from bench.figures import Figures
 from bench.machine import load, machine
 from bench.options import Options
@@ -28,6 +28,7 @@ MEASURES: Mapping[str, Callable[[Options], Figures]] = {
     "first-start": commands.first_start,
     "warm-start": commands.warm_start,
     "routes": routes.routes,
+    "browse": browsing.browsing,
     "idle": idle.idle,
 }
 FAILED = "could not be measured"

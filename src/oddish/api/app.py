@@ -13,6 +13,7 @@ from oddish.api.description import DescribedAPI
 from oddish.api.routes import (
     agents,
     batch,
+    browsing,
     concurrency,
     diagnostics,
     evidence,
@@ -40,6 +41,7 @@ ROUTERS = (
     batch.router,
     versions.router,
     taskfiles.router,
+    browsing.router,
     reads.router,
     evidence.router,
     concurrency.router,

@@ -13,6 +13,7 @@ from oddish.cli.group import LazyGroup
     cls=LazyGroup,
     commands_by_name={
         "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
+        "ls": ("oddish.cli.ls", "List tasks, found by what they are and what came of them."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
         "pull": ("oddish.cli.pull", "Copy the files of trials and tasks to this machine."),
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, cast
 from urllib.parse import quote
 
 from oddish.client.archive import EXPIRED, packed
+from oddish.client.browsing import Browsing
 from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
@@ -36,6 +37,7 @@ from oddish.tasks.package import content_hash, publish_set
 
 if TYPE_CHECKING:
     import httpx2
+
 
 TASK = ("id", "name", "status", "experiment_id", "created_at")
 TRIAL = ("id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts")
@@ -70,6 +72,11 @@ class Client:
     @property
     def base_url(self) -> str:
         return self._connection.base_url
+
+    @property
+    def browsing(self) -> Browsing:
+        """Finding tasks by what they are and what their trials came to."""
+        return Browsing(self._connection)
 
     @property
     def keys(self) -> Keys:

@@ -275,6 +275,65 @@ class Task(TypedDict):
     created_at: str
 
 
+class BrowsedTrial(TypedDict):
+    id: str
+    status: str
+    reward: float | None
+    error_message: str | None
+    agent: str
+    model: str | None
+
+
+class BrowseItem(TypedDict):
+    """A task and what the trials of its current version come to."""
+
+    id: str
+    name: str
+    current_version: int
+    version_count: int
+    total_trials: int
+    completed_trials: int
+    failed_trials: int
+    reward_success: int
+    reward_sum: float
+    reward_total: int
+    last_run_at: str | None
+    cost_usd: float | None
+    latest_trials: list[BrowsedTrial]
+    experiments: list[ExperimentRef]
+    user_tags: dict[str, str]
+
+
+class BrowsePage(TypedDict):
+    items: list[BrowseItem]
+    limit: int
+    offset: int
+    has_more: bool
+
+
+class Total(TypedDict):
+    total: int
+
+
+class Facets(TypedDict):
+    """The values that occur, by the filter of tasks that takes them."""
+
+    tags: list[str]
+    author: list[str]
+    agents: list[str]
+    models: list[str]
+    agent_models: list[str]
+    providers: list[str]
+    environments: list[str]
+    tool_names: list[str]
+    harbor_stages: list[str]
+    harbor_shas: list[str]
+
+
+class ExperimentOptions(TypedDict):
+    items: list[ExperimentRef]
+
+
 class Cancelled(TypedDict):
     status: str
     task_ids: list[str]

@@ -141,6 +141,17 @@ def attempt_facts(
     )
 
 
+def agent_seconds(trial: TrialFacts | None) -> float | None:
+    """How long the agent worked, steps added up; None where that is not recorded."""
+    if trial is None:
+        return None
+    timings = [step.timing for step in trial.steps] or [trial.timing]
+    ran = [times["agent_execution"] for times in timings if "agent_execution" in times]
+    spans = [(moment(times.started_at), moment(times.finished_at)) for times in ran]
+    seconds = [end - start for start, end in spans if start is not None and end is not None and end >= start]
+    return round(sum(seconds), 6) if seconds else None
+
+
 def step_facts(document: dict[str, Any]) -> StepFacts:
     """One entry of ``step_results``."""
     times = timing(document)

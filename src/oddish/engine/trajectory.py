@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from oddish.engine.documents import mapping, mappings, moment, read_object, text
+from oddish.toolcalls import MAX_NAMES, NAME_LENGTH, ToolTally, is_own
 
 TRAJECTORY_LIMIT = 32 * 1024 * 1024
 MAX_PARTS = 16
 """Files of one trajectory that continue each other."""
-MAX_NAMES = 200
-"""Distinct names of tools, and of models, that are kept."""
-NAME_LENGTH = 200
 SOURCES = ("system", "user", "agent")
 OTHER = "other"
 
@@ -53,8 +51,7 @@ class _Tally:
     def __init__(self) -> None:
         self.trajectories = 0
         self._sources: Counter[str] = Counter()
-        self._calls = 0
-        self._tools: Counter[str] = Counter()
+        self._tools = ToolTally()
         self._models: dict[str, None] = {}
         self._durations: list[float] = []
 
@@ -64,7 +61,7 @@ class _Tally:
         for part in parts:
             self.trajectories += 1
             default = _name(mapping(part.get("agent")).get("model_name"))
-            own = [step for step in mappings(part.get("steps")) if step.get("is_copied_context") is not True]
+            own = [step for step in mappings(part.get("steps")) if is_own(step)]
             answered = [step for step in own if step.get("source") == "agent"]
             for step in own:
                 source = step.get("source")
@@ -72,17 +69,10 @@ class _Tally:
                 if (at := moment(step.get("timestamp"))) is not None:
                     moments.append(at)
             for step in answered:
-                self._count_calls(step)
+                self._tools.add(step)
                 self._use(_name(step.get("model_name")) or default)
         if moments:
             self._durations.append(max(moments) - min(moments))
-
-    def _count_calls(self, step: Mapping[str, Any]) -> None:
-        for call in mappings(step.get("tool_calls")):
-            self._calls += 1
-            name = _name(call.get("function_name"))
-            if name is not None and (name in self._tools or len(self._tools) < MAX_NAMES):
-                self._tools[name] += 1
 
     def _use(self, model: str | None) -> None:
         if model is not None and len(self._models) < MAX_NAMES:
@@ -90,11 +80,12 @@ class _Tally:
 
     def metrics(self) -> TrajectoryMetrics:
         other = {OTHER: self._sources[OTHER]} if self._sources[OTHER] else {}
+        tools = self._tools.counts()
         return TrajectoryMetrics(
             steps=self._sources.total(),
             steps_by_source={source: self._sources[source] for source in SOURCES} | other,
-            tool_calls=self._calls,
-            tool_calls_by_name=dict(self._tools.most_common()),
+            tool_calls=tools.total,
+            tool_calls_by_name=tools.by_name,
             duration_sec=round(sum(self._durations), 6) if self._durations else None,
             models=tuple(self._models),
         )

@@ -49,6 +49,9 @@ class TrialResponse(ResponseBody):
     cache_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
+    total_tool_calls: int | None = None
+    tool_counts: dict[str, int] | None = None
+    duration_seconds: float | None = Field(None, description="For which the agent worked.")
     cost_usd: float | None
     cost_is_estimated: bool | None
     is_billed: bool | None = None

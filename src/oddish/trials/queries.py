@@ -50,6 +50,9 @@ class Trial:
     cache_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
+    total_tool_calls: int | None
+    tool_counts: dict[str, int] | None
+    duration_seconds: float | None
     cost_usd: float | None
     cost_is_estimated: bool | None
     phase_timing: dict[str, Any] | None

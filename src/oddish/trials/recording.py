@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import func, text, update
+from sqlalchemy import func, null, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import attempts, trials
@@ -41,6 +41,11 @@ class Report:
     output_tokens: int | None = None
     cost_usd: float | None = None
     total_steps: int | None = None
+    total_tool_calls: int | None = None
+    tool_counts: Mapping[str, int] | None = None
+    """By the name of the tool; None where nothing is known of them."""
+    duration_seconds: float | None = None
+    """For which the agent worked."""
     has_trajectory: bool = False
     artifact_prefix: str | None = None
     artifact_files: int = 0
@@ -113,6 +118,9 @@ def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, obj
         "output_tokens": report.output_tokens,
         "cost_usd": report.cost_usd,
         "total_steps": report.total_steps,
+        "total_tool_calls": report.total_tool_calls,
+        "tool_counts": null() if report.tool_counts is None else dict(report.tool_counts),
+        "duration_seconds": report.duration_seconds,
         "cost_is_estimated": None if report.cost_usd is None else False,
         "phase_timing": dict(report.phase_timing) if report.phase_timing else None,
         "has_trajectory": report.has_trajectory,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement, case, func
 
 from oddish.db.tables import trials
 
@@ -10,12 +10,17 @@ SUMMABLE = 1e290
 """Rewards beyond it count as this much: a few of the largest numbers would overflow the sum of all."""
 
 
+def bounded_reward() -> ColumnElement[float]:
+    """NULL where there is none, which the functions that bound it would overlook."""
+    bounded = func.least(func.greatest(trials.c.reward, -SUMMABLE), SUMMABLE)
+    return case((trials.c.reward.is_not(None), bounded))
+
+
 def reward_counts() -> list[ColumnElement[Any]]:
     """Aggregates over trials: ``reward_success`` (exactly 1), ``reward_sum`` and ``reward_total`` (with a reward)."""
     counts = trials.c.status == "success"
-    bounded = func.least(func.greatest(trials.c.reward, -SUMMABLE), SUMMABLE)
     return [
         func.count().filter(counts, trials.c.reward == 1.0).label("reward_success"),
-        func.coalesce(func.sum(bounded).filter(counts), 0.0).label("reward_sum"),
+        func.coalesce(func.sum(bounded_reward()).filter(counts), 0.0).label("reward_sum"),
         func.count(trials.c.reward).filter(counts).label("reward_total"),
     ]

@@ -20,7 +20,7 @@ from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
 from oddish.engine.messages import readable, without_places
 from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
-from oddish.engine.results import TrialFacts, Usage, attempt_facts, read_trial
+from oddish.engine.results import TrialFacts, Usage, agent_seconds, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
 from oddish.outcome import ATTEMPT_DEADLINE, AttemptFacts, Ending, RecordedException, judge, to_record
@@ -354,11 +354,11 @@ def _report(
         failure = storable(asdict(deciding) | {"message": message})
     usage = facts.usage if facts else Usage()
     timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
-    trajectory = {"trajectory": asdict(evidence.trajectory)} if evidence.trajectory else {}
+    trajectory = storable(with_texts(asdict(evidence.trajectory), tidy.text)) if evidence.trajectory else {}
     return Report(
         failure=failure,
         facts=(_plain(facts, tidy) if facts else {})
-        | storable(with_texts(trajectory, tidy.text))
+        | ({"trajectory": trajectory} if trajectory else {})
         | {"judged": _tidied(to_record(judged), tidy)},
         rewards=storable(judged.rewards),
         result=storable(with_texts(evidence.result, tidy.text)),
@@ -367,7 +367,10 @@ def _report(
         cache_tokens=usage.cache_tokens,
         output_tokens=usage.output_tokens,
         cost_usd=usage.cost_usd,
-        total_steps=evidence.trajectory.steps if evidence.trajectory else None,
+        total_steps=trajectory.get("steps"),
+        total_tool_calls=trajectory.get("tool_calls"),
+        tool_counts=trajectory.get("tool_calls_by_name"),
+        duration_seconds=trajectory.get("duration_sec") or agent_seconds(facts),
         has_trajectory=facts.has_trajectory if facts else False,
         artifact_prefix=prefix if manifest else None,
         artifact_files=len(manifest.files) if manifest else 0,

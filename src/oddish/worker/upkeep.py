@@ -11,6 +11,7 @@ from oddish.queue.audit import audit
 from oddish.queue.pruning import prune
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.retention import delete_abandoned_uploads
+from oddish.trials.counting import count_tools
 from oddish.trials.retention import delete_expired_secrets
 
 UPKEEP_SECONDS = 3600.0
@@ -33,11 +34,13 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
         forgotten = await forget_finished(connection, days=finished_job_days)
     pruned = await prune(database)
     abandoned = await delete_abandoned_uploads(database, store)
+    counted = await count_tools(database)
     log.info(
         "upkeep done",
         expired_secrets=expired,
         expired_records=records,
         abandoned_uploads=abandoned,
         finished_jobs=forgotten,
+        counted_trajectories=counted,
         **{f"pruned_{name}": count for name, count in asdict(pruned).items()},
     )

@@ -65,7 +65,13 @@ async def claimed(deployment: Deployment) -> Claim:
 
 
 async def recorded(deployment: Deployment, held: Claim, facts: AttemptFacts) -> dict:
-    report = Report(rewards=facts.rewards, failure={"type": "T", "message": "m"} if facts.exceptions else None)
+    report = Report(
+        rewards=facts.rewards,
+        failure={"type": "T", "message": "m"} if facts.exceptions else None,
+        total_tool_calls=3,
+        tool_counts={"bash": 2},
+        duration_seconds=1.5,
+    )
     async with deployment.database.begin() as connection:
         await record_outcome(connection, held, judge(facts), report, rng=random.Random(1))
     return await deployment.trial(held.subject_id)
@@ -80,6 +86,7 @@ async def delay(deployment: Deployment) -> float:
 async def test_a_success_ends_the_trial(deployment: Deployment, trial_id: str) -> None:
     trial = await recorded(deployment, await claimed(deployment), SUCCESS)
     assert (trial["status"], trial["reward"], trial["decided_by_epoch"]) == ("success", 1.0, 1)
+    assert (trial["total_tool_calls"], trial["tool_counts"], trial["duration_seconds"]) == (3, {"bash": 2}, 1.5)
     assert trial["finished_at"] is not None
 
 

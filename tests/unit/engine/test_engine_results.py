@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from oddish.engine import results
 from oddish.engine.protocol import Done
-from oddish.engine.results import Timing, TrialFacts, attempt_facts, read_trial, shortened
+from oddish.engine.results import (
+    StepFacts,
+    Timing,
+    TrialFacts,
+    Usage,
+    agent_seconds,
+    attempt_facts,
+    read_trial,
+    shortened,
+)
 from oddish.outcome import judge
 from support.harbor_jobs import JOBS
 
@@ -176,3 +185,18 @@ def test_a_step_whose_name_is_no_file_name_has_no_trajectory(tmp_path: Path, nam
     facts = read_trial(tmp_path)
     assert [step.name for step in facts.steps] == [name]
     assert not facts.has_trajectory
+
+
+def test_the_agents_time_is_that_of_its_phase_or_of_those_of_all_steps() -> None:
+    def ran(start: str | None, end: str | None) -> dict[str, Timing]:
+        return {"agent_execution": Timing(start, end)}
+
+    def step(timing: dict[str, Timing]) -> StepFacts:
+        return StepFacts("step", None, None, timing, Usage())
+
+    minute = ran("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")
+    assert agent_seconds(TrialFacts(timing=minute)) == 60
+    assert agent_seconds(TrialFacts(steps=(step(minute), step({}), step(minute)))) == 120
+    unknown = ({}, ran("2026-01-01", None), ran("noon", "night"), ran("2026-01-02", "2026-01-01"))
+    assert [agent_seconds(TrialFacts(timing=timing)) for timing in unknown] == [None] * 4
+    assert agent_seconds(None) is None
