@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddish.cli.run import run
@@ -211,6 +211,7 @@ SWEEPS = st.fixed_dictionaries({"agents": st.lists(AGENTS, min_size=1, max_size=
 
 
 @given(values=SWEEPS)
+@settings(max_examples=40)
 def test_yaml_and_json_of_one_sweep_come_to_the_same(
     tmp_path_factory: pytest.TempPathFactory, values: dict[str, Any]
 ) -> None:
