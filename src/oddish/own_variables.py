@@ -9,6 +9,7 @@ CLIENT = {
     "ODDISH_PREVIEW_PR": "Number of a pull request whose preview deployment commands talk to.",
     "ODDISH_PREVIEW_URL_TEMPLATE": "Address of preview deployments, with `{n}` in place of the number.",
     "ODDISH_HARBOR": "Another Harbor for the trials of `oddish run`, as `--harbor` names it.",
+    "ODDISH_SWEEP_BATCH_MAX_TASKS": "Tasks of one submission call when a dataset is sent, 1 to 100. Default: 10.",
     "ODDISH_DOCKERHUB_USERNAME": "Account at Docker Hub for the images of trials, together with the next one.",
     "ODDISH_DOCKERHUB_TOKEN": "Access token of that account. `oddish run` sends both, to be kept encrypted.",
 }

@@ -9,8 +9,7 @@ from sqlalchemy.pool import QueuePool
 
 from oddish.identity.principal import Principal
 
-SUBMIT_CEILING = 8
-"""Submissions at a time that this server likes from one client; they share its database connections."""
+LOWEST_CEILING, HIGHEST_CEILING = 4, 64
 TTL_SECONDS = 5
 
 # The unfinished trials of an organisation by queue key, in the words of a trial's status. Locks: none.
@@ -47,6 +46,13 @@ async def queues(connection: AsyncConnection, principal: Principal) -> Sequence[
 
 async def alive_workers(connection: AsyncConnection) -> int:
     return int((await connection.execute(ALIVE)).scalar_one())
+
+
+def submit_ceiling(engine: AsyncEngine) -> int:
+    """Submissions at a time that this server likes from one client: as many as it has database connections to spare."""
+    pool = engine.sync_engine.pool
+    spare = pool.size() - pool.checkedout() if isinstance(pool, QueuePool) else LOWEST_CEILING
+    return max(LOWEST_CEILING, min(HIGHEST_CEILING, spare))
 
 
 def pressure(engine: AsyncEngine) -> float:

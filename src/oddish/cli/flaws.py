@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.output import notice
 from oddish.cli.text import command, joined, plural
 from oddish.errors import InvalidTask
@@ -32,8 +33,8 @@ class Flaws:
         """One agent of each kind: oracle, which needs a solution, and those that need an instruction."""
         return list({agent == ORACLE: agent for agent in self.agents}.values())
 
-    def tell(self, directories: Iterable[Path]) -> None:
-        """A line for each, of tasks below ``directories``. Raises ``InvalidTask`` for what cannot start."""
+    def tell(self, sources: Iterable[Path | Dataset]) -> None:
+        """A line for each, of the tasks of ``sources``. Raises ``InvalidTask`` for what cannot start."""
         for check, names in self._found.items():
             if check.level == "failed":
                 raise InvalidTask(f"{_subject(names)}: {check.found}", fix=check.fix)
@@ -44,8 +45,9 @@ class Flaws:
         for line in lines[:SHOWN]:
             notice(line)
         if len(lines) > SHOWN:
-            more = command("check", "--skip-trials", *map(str, directories))
-            notice(f"and {plural(len(lines) - SHOWN, 'warning')} more; all of them: {more}")
+            directories = [str(source) for source in sources if isinstance(source, Path)]
+            shown_by = f"; all of them: {command('check', '--skip-trials', *directories)}" if directories else ""
+            notice(f"and {plural(len(lines) - SHOWN, 'warning')} more{shown_by}")
 
 
 def _subject(names: Sequence[str]) -> str:

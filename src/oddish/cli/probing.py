@@ -9,7 +9,6 @@ from oddish.cli.credentials import Granted
 from oddish.cli.judgement import NOP, ORACLE
 from oddish.cli.progress import for_output
 from oddish.cli.session import connect
-from oddish.cli.submit import CONCURRENCY
 from oddish.cli.trials import grouped, live_trials
 from oddish.cli.watch import RETRY, Snapshot, watch_until_done
 from oddish.client import Client
@@ -18,6 +17,7 @@ from oddish.client.errors import ApiError
 from oddish.client.types import Submitted, SweepConfig, SweepRequest, Trial
 from oddish.errors import OddishError
 
+CONCURRENCY = 4
 ATTEMPTS = 2
 """What has nothing to do with the task may go wrong once."""
 

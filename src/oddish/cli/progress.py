@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from typing import TextIO
 
 from oddish.cli.output import say
 from oddish.cli.tally import left, tally
@@ -17,10 +18,15 @@ SUMMARY_EVERY = 5.0
 PATIENCE = f"The watch ends after {GIVE_UP_AFTER / 60:.0f} minutes without an answer."
 
 
+def is_terminal(stream: TextIO) -> bool:
+    """Whether something can be drawn on it that moves."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("", "dumb", "unknown")
+
+
 def for_output(*, quiet: bool = False) -> Progress:
     if quiet:
         return NoProgress()
-    if not sys.stdout.isatty() or os.environ.get("TERM", "").lower() in ("", "dumb", "unknown"):
+    if not is_terminal(sys.stdout):
         return PlainProgress()
     from oddish.cli.live import LiveProgress
 

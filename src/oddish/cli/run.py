@@ -9,6 +9,8 @@ from click.core import ParameterSource
 from oddish.cli import running
 from oddish.cli.agent_choices import AgentChoices, agent_options
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
+from oddish.cli.datasets import Dataset, dataset_options
+from oddish.cli.dispatch import Cargo, dispatch
 from oddish.cli.documents import results, submission
 from oddish.cli.flaws import Flaws
 from oddish.cli.group import INTERRUPTED, Command
@@ -37,6 +39,7 @@ Examples:
   oddish run my-task -a oracle
   oddish run my-task -m anthropic/claude-sonnet-4-5 --n-trials 5
   oddish run my-dataset -a nop -t 'csv-*' --background
+  oddish run -d swebench@1.0 -m anthropic/claude-sonnet-4-5 -l 20
   oddish run my-dataset -c sweep.yaml -E nightly
   oddish run --task my-task-1a2b3c4d -a oracle
 
@@ -53,6 +56,7 @@ Exit codes:
 
 @click.command(cls=Command, epilog=EXAMPLES)
 @task_options
+@dataset_options
 @sweep_option
 @agent_options
 @click.option("-E", "--experiment", "--job-name", metavar="NAME", help="Experiment to add to or create, by id or name.")
@@ -81,13 +85,17 @@ Exit codes:
 )
 @click.option("--force-new-version", is_flag=True, help="Make a new task version even of unchanged content.")
 @click.option(
-    "--submit-concurrency", type=click.IntRange(min=1, max=64), metavar="N", help="Tasks that are sent at a time."
+    "--submit-concurrency",
+    type=click.IntRange(min=1, max=64),
+    metavar="N",
+    help="Tasks that are sent at a time. By default as many as goes well.",
 )
 @api_option
 @click.pass_context
 def run(
     ctx: click.Context,
     tasks: TaskChoices,
+    dataset: Dataset | None,
     sweep: Sweep,
     agents: AgentChoices,
     experiment: str | None,
@@ -105,7 +113,7 @@ def run(
     submit_concurrency: int | None,
     api: str | None,
 ) -> None:
-    """Run agents on PATH, a task directory or a directory of tasks, and watch the trials.
+    """Run agents on PATH, a task directory or a directory of tasks, or on a dataset, and watch the trials.
 
     Trials that the experiment has already are counted; only what is missing starts, and failed trials are replaced.
     Ctrl-C stops the watching, not the trials. A task is named as its directory; other content under the same name is
@@ -115,7 +123,7 @@ def run(
     have ended, and holds their results too.
     """
     manner.check()
-    chosen = tasks.chosen(sweep, lambda name: ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+    chosen = tasks.chosen(dataset, sweep, lambda name: ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
     sources = Sources.of(env_file)
     configs = agents.configs(sweep, engine.agent(), sources)
     names = [config["agent"] for config in configs]
@@ -132,7 +140,7 @@ def run(
 
     flaws = Flaws(names)
     directories = select_tasks(chosen.sources, limit=chosen.limit, look=flaws.look)
-    flaws.tell(source.path for source in chosen.sources)
+    flaws.tell(source.tasks for source in chosen.sources)
     plan = Plan(
         experiment or experiment_name(),
         configs,
@@ -150,11 +158,12 @@ def run(
         endpoint, configs, directories, consent, verified=not unverified(harbor), gated=gated, harbor=harbor
     )
     plan = replace(plan, credentials=granted)
-    if manner.talks:
-        what = f"adding trials to {chosen.task}" if chosen.task else f"sending {plural(len(directories), 'task')}"
-        say(f"Experiment {plan.experiment}: {what} {'at' if chosen.task else 'to'} {endpoint.url}")
+    cargo = Cargo(directories, chosen.task)
+    named = experiment is not None
     try:
-        submitted = running.send(endpoint, directories, chosen.task, plan, submit_concurrency)
+        plan, submitted = dispatch(
+            endpoint, cargo, plan, named=named, concurrency=submit_concurrency, talk=manner.talks
+        )
     except OddishError as refusal:
         error = running.told_apart(refusal)
         if manner.as_json or not nothing_started(error):

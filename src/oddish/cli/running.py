@@ -1,46 +1,17 @@
-"""A run once it is planned: submitted, watched to its end, and shown."""
+"""A run once it is submitted: watched to its end, and shown."""
 
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-
-from oddish.cli.output import notice, noticing, say
-from oddish.cli.overview import NO_WORKER, alive_workers
+from oddish.cli.output import say
 from oddish.cli.progress import for_output
-from oddish.cli.session import connect, tell_skew
-from oddish.cli.submit import Plan, append, submit
+from oddish.cli.session import connect
+from oddish.cli.submit import Plan
 from oddish.cli.tables import print_results
-from oddish.cli.text import command, plural
+from oddish.cli.text import command
 from oddish.cli.trials import finished, skipped, succeeded
 from oddish.cli.watch import RETRY, RunScope, Snapshot, watch_until_done
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
 from oddish.client.types import Submitted
 from oddish.errors import OddishError
-
-
-def send(
-    endpoint: Endpoint, tasks: Sequence[Path], task_id: str | None, plan: Plan, concurrency: int | None
-) -> list[Submitted]:
-    """Submit the tasks, or more trials of the one that the server has."""
-    accepted: list[Submitted] = []
-    try:
-        with connect(endpoint) as client:
-            tell_skew(client, endpoint)
-            if task_id is not None:
-                accepted.append(append(client, task_id, plan))
-                done = accepted
-            else:
-                done = submit(client, tasks, plan, concurrency=concurrency, accepted=accepted.append, tell=noticing())
-            with suppress(OddishError):
-                if alive_workers(client) == 0:
-                    notice(NO_WORKER)
-            return done
-    except KeyboardInterrupt:
-        if accepted:
-            say(f"\n{plural(len(accepted), 'task')} of {len(tasks) or 1} went out. To stop them:", err=True)
-            say(f"  {command('cancel', '--experiment', plan.experiment)}", err=True)
-        raise
 
 
 def told_apart(error: OddishError) -> OddishError:

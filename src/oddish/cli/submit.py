@@ -1,21 +1,18 @@
 """Sending tasks and asking for their trials."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.cli.credentials import Granted
+from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, understood
 from oddish.cli.text import command, plural, quoted
 from oddish.cli.trials import BASELINES
 from oddish.cli.versions import change
 from oddish.client import Client
-from oddish.client.errors import ApiError
-from oddish.client.types import JSON, Priority, Submitted, SweepConfig, SweepRequest
+from oddish.client.types import JSON, Priority, Submitted, SweepConfig, SweepRequest, UploadedVersion
 from oddish.errors import OddishError
 from oddish.registries import RegistryLogin
-
-CONCURRENCY = 4
 
 
 @dataclass(frozen=True)
@@ -94,41 +91,36 @@ def submit(
     plan: Plan,
     *,
     concurrency: int | None = None,
-    accepted: Callable[[Submitted], None] = lambda submitted: None,
+    shown: Shown | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Submitted]:
     """The first task goes alone, so that a refusal of the plan leaves nothing behind; the others go side by side.
 
-    ``tell`` is told, from any thread, which tasks changed.
+    ``tell`` is told, from any thread, which tasks changed; ``shown`` how far it is, also when this is interrupted.
     """
-    first = _submit_one(client, tasks[0], plan, tell)
-    accepted(first)
-    done = {tasks[0]: first}
-    refused: dict[Path, OddishError] = {}
-    pool = ThreadPoolExecutor(concurrency or CONCURRENCY, thread_name_prefix="submit")
+    if concurrency is not None:
+        client.send_at_once(concurrency)
+    sizes = Sizes.of(concurrency)
+
+    def request(task: Path, version: UploadedVersion) -> SweepRequest:
+        asked = plan.request(version["task_id"], task)
+        asked["content_hash"] = version["content_hash"]
+        return asked
+
+    def accepted(version: UploadedVersion, submitted: Submitted) -> None:
+        if text := change(version, submitted):
+            tell(text)
+
+    steps = Steps(lambda task: client.upload(task, force_new_version=plan.force_new_version), request, accepted)
+    sending = Sending(client, steps, shown or Unseen())
     try:
-        pending: dict[Future[Submitted], Path] = {
-            pool.submit(_submit_one, client, task, plan, tell): task for task in tasks[1:]
-        }
-        for future in as_completed(pending):
-            try:
-                done[pending[future]] = future.result()
-            except OddishError as error:
-                refused[pending[future]] = error
-            else:
-                accepted(done[pending[future]])
-    finally:
-        pool.shutdown(cancel_futures=True)
-    if refused:
-        raise _partly(plan, len(done), refused)
-    return [done[task] for task in tasks]
-
-
-class Unclear(OddishError):
-    """Trials were asked for, and what came back does not tell whether they exist."""
-
-    code = "unclear"
-    status = 503
+        sending.first(tasks[0])
+    except Unclear as error:
+        raise _unclear(error, plan) from error
+    sending.others(tasks[1:], sizes)
+    if sending.refused or sending.left:
+        raise _partly(plan, sending)
+    return [sending.done[task] for task in tasks]
 
 
 def nothing_started(error: OddishError) -> bool:
@@ -140,43 +132,26 @@ def append(client: Client, task_id: str, plan: Plan) -> Submitted:
     """Ask for trials of the current version of a task that the server has."""
     request = plan.request(task_id, None)
     request["append_to_task"] = True
-    return _sweep(client, request, plan)
-
-
-def _submit_one(client: Client, task: Path, plan: Plan, tell: Callable[[str], None]) -> Submitted:
-    version = client.upload(task, force_new_version=plan.force_new_version)
-    request = plan.request(version["task_id"], task)
-    request["content_hash"] = version["content_hash"]
-    submitted = _sweep(client, request, plan)
-    if text := change(version, submitted):
-        tell(text)
-    return submitted
-
-
-def _sweep(client: Client, request: SweepRequest, plan: Plan) -> Submitted:
     try:
         return client.sweep(request)
     except OddishError as error:
-        if _said_no(error):
-            raise
-        raise Unclear(
-            f"{error.message} It is not known whether trials were started.",
-            fix=f"Run the same command with -E {quoted(plan.experiment)}: what was started is not started twice.",
-        ) from error
+        judged = understood(error)
+        raise _unclear(judged, plan) if isinstance(judged, Unclear) else judged from error
 
 
-def _said_no(error: OddishError) -> bool:
-    """Without an answer, or with that of something between here and the server, what was asked for may be done."""
-    return isinstance(error, ApiError) and (
-        error.http_status < 500 or (error.http_status == 503 and "code" in error.problem)
-    )
+def _unclear(error: Unclear, plan: Plan) -> Unclear:
+    again = f"Run the same command with -E {quoted(plan.experiment)}: what was started is not started twice."
+    return Unclear(error.message, fix=again)
 
 
-def _partly(plan: Plan, accepted: int, refused: dict[Path, OddishError]) -> PartlySubmitted:
-    reasons = "\n".join(f"  {task.name}: {error.message}" for task, error in sorted(refused.items())[:10])
+def _partly(plan: Plan, sending: Sending) -> PartlySubmitted:
+    refused = sending.refused
+    reasons = "".join(f"\n  {task.name}: {error.message}" for task, error in sorted(refused.items())[:10])
     more = f"\n  and {len(refused) - 10} more" if len(refused) > 10 else ""
+    untried = f"\n  {plural(len(sending.left), 'task')} not tried" if sending.left else ""
     return PartlySubmitted(
-        f"{plural(accepted, 'task')} submitted to experiment {plan.experiment}, {len(refused)} not:\n{reasons}{more}",
+        f"{plural(len(sending.done), 'task')} submitted to experiment {plan.experiment}, "
+        f"{len(refused) + len(sending.left)} not:{reasons}{more}{untried}",
         fix=f"What was accepted goes on. To watch it: {command('status', '-e', plan.experiment, '--watch')}\n"
         f"  To stop it: {command('cancel', '--experiment', plan.experiment)}\n"
         f"  To send the others, corrected: the same command with -E {quoted(plan.experiment)}, which starts nothing "

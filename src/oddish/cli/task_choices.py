@@ -1,4 +1,4 @@
-"""Options of ``oddish run`` about the tasks: directories to send, or one that the server has."""
+"""Options of ``oddish run`` about the tasks: directories to send, datasets, or one that the server has."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.gathering import gathered
 from oddish.cli.sweep.sweep import Source, Sweep
 from oddish.cli.text import one_line
@@ -65,18 +66,23 @@ class TaskChoices:
     exclude: tuple[str, ...] = ()
     n_tasks: int | None = None
 
-    def chosen(self, sweep: Sweep, on_command_line: Callable[[str], bool]) -> Chosen:
-        """What is named on the command line, else what the file names.
+    def chosen(self, dataset: Dataset | None, sweep: Sweep, on_command_line: Callable[[str], bool]) -> Chosen:
+        """What is named on the command line, else what the file names. ``dataset`` is the one of ``-d``.
 
         ``on_command_line`` tells of a parameter whether it was given there, not in the file. Raises
         ``click.UsageError`` for two sources, for none, and for filters beside one task.
         """
         directory = self._directory()
-        if directory is not None and self.task is not None:
+        if directory is not None and dataset is not None:
             raise click.UsageError(
-                f"{str(directory)!r} is to be sent and --task {self.task} is on the server: give one of them."
+                f"PATH is {str(directory)!r} and --dataset is {dataset.reference!r}: give one of them."
             )
-        task = self.task or (sweep.task if directory is None else None)
+        tasks = directory if directory is not None else dataset
+        if tasks is not None and self.task is not None:
+            raise click.UsageError(
+                f"{str(tasks)!r} is to be sent and --task {self.task} is on the server: give one of them."
+            )
+        task = self.task or (sweep.task if tasks is None else None)
         if task is not None:
             if not task.strip():
                 raise click.UsageError("--task is empty: give the id of a task, as `oddish status` shows it.")
@@ -85,7 +91,7 @@ class TaskChoices:
                     f"{' and '.join(filters)} choose among the tasks of a directory, and --task {task} is one task."
                 )
             return Chosen(task=task.strip())
-        sources = [Source(directory)] if directory is not None else sweep.sources
+        sources = [Source(tasks)] if tasks is not None else sweep.sources
         if not sources:
             raise click.UsageError("Name a task or a directory of tasks, for example: oddish run my-task -a oracle")
         return Chosen([self._filtered(source) for source in sources], self.n_tasks)

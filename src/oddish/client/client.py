@@ -17,9 +17,12 @@ from oddish.client.evidence import Evidence
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
 from oddish.client.retry import RetryPolicy
-from oddish.client.shapes import items, members
+from oddish.client.shapes import items, members, misshapen
 from oddish.client.types import (
+    JSON,
     PAGE,
+    BatchAnswer,
+    BatchResult,
     Cancelled,
     Experiment,
     Health,
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 TASK = ("id", "name", "status", "experiment_id", "created_at")
 TRIAL = ("id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts")
 """What is needed of an answer. Releases may differ in the rest."""
+PARTLY = 207
+"""Some submissions of a batch were refused."""
 
 
 class Client:
@@ -127,7 +132,15 @@ class Client:
         return members(self._connection.call("GET", "/health"), Health, "status", "database")
 
     def load(self) -> Load:
-        return cast("Load", self._connection.call("GET", "/load"))
+        found = cast("Load", self._connection.call("GET", "/load"))
+        if isinstance(ceiling := found.get("submit_ceiling"), int):
+            self._connection.calls_pace.cap(ceiling)
+        return found
+
+    def send_at_once(self, calls: int) -> None:
+        """Have so many calls under way when there are threads for them; without it what goes well decides."""
+        self._connection.calls_pace.fix(calls)
+        self._connection.storage_pace.fix(calls)
 
     def upload(self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False) -> UploadedVersion:
         """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
@@ -174,6 +187,29 @@ class Client:
         key = idempotency_key or secrets.token_hex(16)
         answer = self._connection.call("POST", "/tasks/sweep", body=request, idempotency_key=key)
         return members(answer, Submitted, *Submitted.__required_keys__)
+
+    def sweep_batch(
+        self, requests: Sequence[SweepRequest], *, idempotency_key: str | None = None
+    ) -> list[Submitted | ApiError]:
+        """As ``sweep`` for each of ``requests``, in their order: what it came to, or why it was refused."""
+        from oddish.client.connection import EXAMINATION_TIMEOUT
+
+        answer = members(
+            self._connection.call(
+                "POST",
+                "/tasks/sweep/batch",
+                body={"submissions": list(requests)},
+                idempotency_key=idempotency_key or secrets.token_hex(16),
+                timeout=EXAMINATION_TIMEOUT,
+                success=(200, PARTLY),
+            ),
+            BatchAnswer,
+            "results",
+        )
+        results = items(cast("JSON", answer["results"]), BatchResult, "success", "status_code")
+        if len(results) != len(requests):
+            raise misshapen(f"{len(results)} results of {len(requests)} submissions")
+        return [_outcome(result) for result in results]
 
     def task(self, task_id: str) -> Task:
         return members(self._connection.call("GET", f"/tasks/{_segment(task_id)}"), Task, *TASK)
@@ -224,6 +260,12 @@ class Client:
             "Cancelled",
             self._connection.call("POST", "/tasks/cancel", body=body, idempotency_key=secrets.token_hex(16)),
         )
+
+
+def _outcome(result: BatchResult) -> Submitted | ApiError:
+    if result["success"]:
+        return members(cast("JSON", result.get("task")), Submitted, *Submitted.__required_keys__)
+    return ApiError(result.get("error") or {}, result["status_code"])
 
 
 def _segment(value: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import IO, Protocol, cast
 from urllib.request import getproxies
@@ -12,6 +12,7 @@ import httpx2
 
 from oddish import __version__
 from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
+from oddish.client.pacing import Pace, for_calls, for_storage
 from oddish.client.plain import PlainTransport
 from oddish.client.retry import RetryPolicy, http_date, retry_after
 from oddish.client.types import JSON, Problem
@@ -28,10 +29,14 @@ DOWNLOAD_TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
 EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
 """Of a call for which the server reads a whole archive."""
 IN_PROGRESS = "idempotency_key_in_progress"
+SUBMIT_CONCURRENCY = "Oddish-Submit-Concurrency"
+"""Header of answers to submissions: how many the server likes to have under way of one client."""
+OVERRUN = frozenset({408, 429, 502, 503, 504})
 CLOCK_TOLERANCE = timedelta(seconds=2)
 CLOCK_NONSENSE = timedelta(days=365_000)
 """A clock that far away is none, and leaves no room to count on."""
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
+_SMALL = re.compile("[0-9]{1,4}")
 _CALL = re.compile(r"\A[A-Z]+ /\S* needs(?= )")
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
@@ -77,6 +82,8 @@ class Connection:
             headers=headers, timeout=timeout or DEFAULT_TIMEOUT, transport=transport or _plain_transport(self.base_url)
         )
         self._storage: httpx2.Client | None = None
+        self.calls_pace = for_calls()
+        self.storage_pace = for_storage()
         self._ahead = timedelta()
 
     def server_time(self) -> datetime:
@@ -97,8 +104,9 @@ class Connection:
         idempotency_key: str | None = None,
         repeatable: bool = False,
         timeout: httpx2.Timeout | None = None,
+        success: Collection[int] = (200,),
     ) -> JSON:
-        """The JSON of a 200 answer. Reads, ``repeatable`` calls and calls with a key survive transient failures."""
+        """The JSON of a successful answer. Reads, ``repeatable`` calls and calls with a key survive passing trouble."""
         refuse_unstorable(body)
         headers = dict(self._authorization)
         if idempotency_key is not None:
@@ -112,8 +120,8 @@ class Connection:
             timeout=timeout or self._http.timeout,
         )
         may_repeat = repeatable or method == "GET" or idempotency_key is not None
-        response, _ = self._send(self._http, lambda: request, may_repeat=may_repeat)
-        if response.status_code != 200:
+        response, _ = self._send(self._http, lambda: request, self.calls_pace, may_repeat=may_repeat)
+        if response.status_code not in success:
             raise _refusal(response)
         try:
             return cast("JSON", response.json())
@@ -132,7 +140,7 @@ class Connection:
             return client.build_request("PUT", target, content=file, headers=dict(headers), timeout=UPLOAD_TIMEOUT)
 
         client = self._client_for(target)
-        response, attempts = self._send(client, request, may_repeat=True)
+        response, attempts = self._send(client, request, self.storage_pace, may_repeat=True)
         already_stored = attempts > 1 and response.status_code in (409, 412)
         if not (response.is_success or already_stored):
             raise _refusal(response)
@@ -182,7 +190,7 @@ class Connection:
         return self._storage
 
     def _send(
-        self, client: httpx2.Client, request: Callable[[], httpx2.Request], *, may_repeat: bool
+        self, client: httpx2.Client, request: Callable[[], httpx2.Request], pace: Pace, *, may_repeat: bool
     ) -> tuple[httpx2.Response, int]:
         """The last answer and the number of attempts it took."""
         attempt = 0
@@ -190,7 +198,7 @@ class Connection:
             attempt += 1
             asked_to_wait = None
             try:
-                response = client.send(request())
+                response = self._paced(client, request, pace)
             except httpx2.UnsupportedProtocol as error:
                 raise InvalidInput(f"{self.base_url!r} is no http or https address.") from error
             except httpx2.RequestError as error:
@@ -210,11 +218,27 @@ class Connection:
                 self._waiting(reason, pause)
             self._sleep(pause)
 
+    def _paced(self, client: httpx2.Client, request: Callable[[], httpx2.Request], pace: Pace) -> httpx2.Response:
+        with pace.turn() as turn:
+            try:
+                response = client.send(request())
+            except httpx2.RequestError:
+                turn.was_too_much()
+                raise
+            if response.status_code in OVERRUN:
+                turn.was_too_much()
+            else:
+                turn.went_well()
+        return response
+
     def _meet(self, response: httpx2.Response) -> None:
-        """Something answers at the address; it may have told the time, in whole seconds."""
+        """Something answers at the address; it may have told the time, in whole seconds, and its limits."""
         self._met = True
-        told = http_date(response.headers.get("date"))
-        if told is not None and _origin(response.request.url) == self._origin:
+        if _origin(response.request.url) != self._origin:
+            return
+        if _SMALL.fullmatch(liked := response.headers.get(SUBMIT_CONCURRENCY, "")):
+            self.calls_pace.cap(int(liked))
+        if (told := http_date(response.headers.get("date"))) is not None:
             ahead = told - datetime.now(UTC)
             self._ahead = ahead if CLOCK_TOLERANCE < abs(ahead) < CLOCK_NONSENSE else timedelta()
 

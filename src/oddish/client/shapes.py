@@ -9,21 +9,21 @@ from oddish.client.types import JSON
 def members[Shape](answer: JSON, shape: type[Shape], *needed: str) -> Shape:
     """``answer`` as ``shape``. Raises ``UnexpectedAnswer`` unless it is an object with the members ``needed``."""
     if not isinstance(answer, dict):
-        raise _misshapen(f"no {shape.__name__}, which is an object")
+        raise misshapen(f"no {shape.__name__}, which is an object")
     missing = [name for name in needed if name not in answer]
     if missing:
-        raise _misshapen(f"no {shape.__name__}, which has {', '.join(missing)}")
+        raise misshapen(f"no {shape.__name__}, which has {', '.join(missing)}")
     return cast("Shape", answer)
 
 
 def items[Shape](answer: JSON, shape: type[Shape], *needed: str) -> list[Shape]:
     """``answer`` as a list of ``shape``, each as ``members`` takes it."""
     if not isinstance(answer, list):
-        raise _misshapen(f"no list of {shape.__name__}")
+        raise misshapen(f"no list of {shape.__name__}")
     return [members(entry, shape, *needed) for entry in answer]
 
 
-def _misshapen(reason: str) -> UnexpectedAnswer:
+def misshapen(reason: str) -> UnexpectedAnswer:
     return UnexpectedAnswer(
         f"The answer of the server is {reason}.",
         fix="Check that the address is that of an oddish server, and that its version fits this one.",

@@ -30,6 +30,8 @@ class WorkersLoad(TypedDict):
 class Load(TypedDict):
     """How busy a deployment is."""
 
+    submit_ceiling: NotRequired[int]
+    """Submissions that one client should have under way at most."""
     workers: WorkersLoad
 
 
@@ -154,6 +156,23 @@ class Submitted(TypedDict):
     """Of other versions of the task in the experiment: they do not count."""
     gated_trials: NotRequired[int]
     """New ones that wait for those of oracle and nop, or were skipped at once."""
+
+
+class BatchResult(TypedDict):
+    """What one submission of a batch came to."""
+
+    index: int
+    success: bool
+    status_code: int
+    task: NotRequired[Submitted | None]
+    error: NotRequired["Problem | None"]
+
+
+class BatchAnswer(TypedDict):
+    total: int
+    succeeded: int
+    failed: int
+    results: list[BatchResult]
 
 
 class QueueInfo(TypedDict):

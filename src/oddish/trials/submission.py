@@ -21,16 +21,16 @@ from oddish.db.tables import secrets, task_experiments, tasks, trials
 from oddish.experiments.registry import Experiment, get_or_create
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
-from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
-from oddish.queue.keys import BASELINE_AGENTS, Limits
+from oddish.queue.enqueue import Lane, NewJob, enqueue
+from oddish.queue.keys import BASELINE_AGENTS
 from oddish.registries import RegistryLogin, refuse_twice
 from oddish.trials.agents import credentials_of_agent, offered_names
-from oddish.trials.catalogue import load_catalogue
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
 from oddish.trials.environments import Environments
 from oddish.trials.gate import add_gate, check_gate, is_baseline
+from oddish.trials.ground import Ground
 from oddish.trials.passthrough import VARIANT, check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, plan
 from oddish.trials.registry_logins import logins_for
@@ -54,10 +54,8 @@ UPDATE experiments SET last_activity_at = now() WHERE id IN (
 class Policy:
     """What the deployment allows and assumes."""
 
-    limits: Limits
     max_attempts: int
     secret_retention: timedelta
-    patience_seconds: float
     local: bool
     harbor_sources: Sequence[str] = ()
     """Patterns of the places that another Harbor may come from."""
@@ -117,12 +115,14 @@ class Prepared:
     units: Sequence[Unit]
 
 
-async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission) -> Prepared:
+async def prepare(
+    engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission, ground: Ground
+) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     refuse_unusable(submission.credentials)
     refuse_twice(submission.logins)
     check_worker_files("credentials", submission.credentials, policy.doors)
-    catalogue = await load_catalogue(engine, patience_seconds=policy.patience_seconds)
+    catalogue = await ground.catalogue()
     harbor = await _fixed_harbor(policy, submission.harbor)
     async with engine.connect() as connection:
         oldest = await oldest_environment(connection, principal, submission.task_id)
@@ -142,7 +142,7 @@ async def prepare(engine: AsyncEngine, policy: Policy, principal: Principal, sub
     for entry in units:
         logins_for(entry.offer.environment, submission.logins)
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
-    await prepare_lanes(engine, lanes, policy.limits)
+    await ground.prepare(lanes)
     return Prepared(principal, policy, submission, units)
 
 

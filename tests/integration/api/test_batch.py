@@ -41,6 +41,15 @@ def test_a_batch_is_answered_item_by_item(server: Server, client: httpx2.Client,
     assert server.sql("SELECT count(*) FROM experiments") == [(1,)]
 
 
+def test_what_its_items_have_in_common_is_looked_up_once(
+    server: Server, client: httpx2.Client, task_ids: list[str]
+) -> None:
+    with server.counting_statements() as statements:
+        assert send(client, [submission(task_id) for task_id in task_ids]).status_code == 200
+    for part in ("FROM publications", "INSERT INTO queue_keys", "INSERT INTO queue_lanes", "INSERT INTO queue_caps"):
+        assert sum(part in statement for statement in statements) == 1, part
+
+
 BAD: list[tuple[object, int, str, str]] = [
     ({"configs": [{"agent": "nop"}]}, 422, "validation", "task_id"),
     ("hello", 422, "validation", "body"),

@@ -235,6 +235,17 @@ class FakeServer:
             "other_version_trials": self.other_version_trials,
         }
 
+    def post_batch(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
+        """Refuses what ``refusals`` names by the id of its task."""
+        results: list[dict[str, Any]] = []
+        for index, submission in enumerate(body["submissions"]):
+            status, said = self.refusals.get(("SWEEP", submission["task_id"])) or self.post_sweep(submission, query)
+            key = "task" if status == 200 else "error"
+            results.append({"index": index, "success": status == 200, "status_code": status, key: said})
+        succeeded = sum(result["success"] for result in results)
+        total = {"total": len(results), "succeeded": succeeded, "failed": len(results) - succeeded}
+        return (200 if succeeded == len(results) else 207), total | {"results": results}
+
     def post_cancel(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         wanted = self.experiments.get(body.get("experiment_id", ""), body.get("experiment_id"))
         cancelled = 0

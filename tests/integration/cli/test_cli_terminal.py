@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,3 +127,17 @@ def test_ctrl_c_while_sending(server: Any, make_task_dir: Any, terminals: list[T
     assert terminal.wait() == 130, terminal.output
     assert "Interrupted." in terminal.output
     assert "Traceback" not in terminal.output
+
+
+def test_many_tasks_are_sent_under_one_bar(
+    server: Any, make_task_dir: Any, terminals: list[Terminal], tmp_path: Path
+) -> None:
+    server.versions = (2, 1)
+    for name in ("a", "bb", "ccc"):
+        make_task_dir(name, tmp_path / "set")
+    terminal = Terminal("run", str(tmp_path / "set"), "-a", "nop", "-b")
+    terminals.append(terminal)
+    assert terminal.wait() == 0, terminal.output
+    drawn, _, after = terminal.output.rpartition("3 uploaded, 3 submitted of 3")
+    assert "Task a changed: version 1 -> 2" in drawn
+    assert "3 trials queued." in after

@@ -9,6 +9,7 @@ from harbor.models.job.config import DatasetConfig, JobConfig, RetryConfig
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, VerifierConfig
 from pydantic import BaseModel
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.sweep import harborjob
 from oddish.cli.sweep.file import UnusableFile, read_file
 from oddish.cli.sweep.sweep import Agent, Source, Sweep
@@ -36,7 +37,11 @@ def test_a_job_becomes_the_submission_that_runs_the_same_trials(tmp_path: Path) 
             {"name": "codex", "model_name": "openai/gpt-5", "kwargs": {"a": 1}, "include_logs": ["*.txt"]},
             {"import_path": "my:Agent", "env": {"A_TOKEN": "${MINE}"}, "include_logs": ["*.txt"], "n_concurrent": 2},
         ],
-        "datasets": [{"path": "set", "task_names": ["a*"], "exclude_task_names": ["ab"], "n_tasks": 3}],
+        "datasets": [
+            {"path": "set", "task_names": ["a*"], "exclude_task_names": ["ab"], "n_tasks": 3},
+            {"name": "acme/mine", "ref": "latest"},
+            {"name": "mine", "version": "1", "registry_path": "registry.json", "n_tasks": 2},
+        ],
         "tasks": [{"path": "one"}],
         "artifacts": ["/app/out"],
     }
@@ -47,7 +52,12 @@ def test_a_job_becomes_the_submission_that_runs_the_same_trials(tmp_path: Path) 
         ],
         n_trials=4,
         environment="daytona",
-        sources=[Source(Path("set"), ["a*"], ["ab"], 3), Source(Path("one"))],
+        sources=[
+            Source(Path("set"), ["a*"], ["ab"], 3),
+            Source(Dataset("acme/mine@latest")),
+            Source(Dataset("mine@1", Path("registry.json")), limit=2),
+            Source(Path("one")),
+        ],
         harbor={
             "timeout_multiplier": 1.5,
             "artifacts": ["/app/out"],
@@ -104,7 +114,10 @@ def test_the_keys_are_those_of_harbor(shape: dict[str, Any], model: type[BaseMod
             {"job_name": "a", "agents": [{"name": "nop", "n_trials": 3}]},
             "agents[0].n_trials is not known. It belongs to",
         ),
-        ({"datasets": [{"path": "a", "name": "b@1"}]}, "datasets[0].name is not supported."),
+        ({"datasets": [{"path": "a", "name": "b@1"}]}, "datasets[0] has a path and a name."),
+        ({"datasets": [{"name": "b", "version": "1", "ref": "2"}]}, "datasets[0] has a version and a ref."),
+        ({"datasets": [{"name": "../b"}]}, "datasets[0] cannot be looked for."),
+        ({"datasets": [{"name": "b", "repo": "org/name"}]}, "datasets[0].repo is not supported."),
         ({"datasets": [{"n_tasks": 1}]}, "datasets[0] has no path."),
         ({"tasks": [{"path": "a", "git_url": "https://git.example"}]}, "tasks[0].git_url is not supported."),
         ({"install_only": True}, "install_only is not supported. Leave it out: a trial runs its agent."),

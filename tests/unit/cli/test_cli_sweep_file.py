@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.run import run
 from oddish.cli.sweep import keys
 from oddish.cli.sweep.document import LARGEST
@@ -112,9 +113,21 @@ def test_a_sweep_says_all_that_a_submission_takes(tmp_path: Path) -> None:
     )
 
 
+def test_a_sweep_names_a_dataset_and_its_registry(tmp_path: Path) -> None:
+    sweep = read_file(write(tmp_path, "agents: [{name: nop}]\ndataset: mine@1\nregistry_path: ~/registry.json\n"))
+    assert sweep.sources == [Source(Dataset("mine@1", Path("~/registry.json").expanduser()))]
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [
+        ("agents: [{name: a}]\npath: b\ndataset: c@1\n", "line 3: dataset names other tasks than path does."),
+        ("agents: [{name: a}]\ndataset: ./c\n", "line 2: dataset cannot be looked for. './c' names no dataset:"),
+        (
+            "agents: [{name: a}]\nregistry_url: https://x\n",
+            "registry_url says where to look for a dataset",
+        ),
+        ("agents: [{name: a}]\ntask: b\ndataset: c@1\n", "task is a task that the server has, and dataset names"),
         ("agents:\n- name: nop\n  n_trails: 3\n", "sweep.yaml, line 3: agents[0].n_trails is not known. Did you mean"),
         ("agents:\n- name: nop\n- model_name: x\n", "sweep.yaml, line 3: agents[1] has no name."),
         ("agents: [{name: nop, n_trials: many}]", "line 1: agents[0].n_trials is 'many', not a whole number from 1 to"),

@@ -17,6 +17,8 @@ PAIRS = [
     ("UploadedVersion", "uploads.UploadedVersion"),
     ("UploadTarget", "uploads.UploadTarget"),
     ("Submitted", "submission.TaskResponse"),
+    ("BatchAnswer", "submission.BatchResponse"),
+    ("BatchResult", "submission.BatchResult"),
     ("Cancelled", "submission.CancelResponse"),
     ("Trial", "tasks.TrialResponse"),
     ("Experiment", "tasks.ExperimentResponse"),

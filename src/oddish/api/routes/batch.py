@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import REPLAYED, RepeatableOf
 from oddish.api.problems import answer_to
-from oddish.api.routes.submission import SubmitRoute, submit_repeatably
+from oddish.api.routes.submission import SubmitRoute, ground, submit_repeatably
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.submission import BatchResponse, BatchSubmission, SweepSubmission
@@ -35,11 +35,12 @@ async def sweep_batch(
     """
     results: list[dict[str, Any]] = []
     replays = 0
+    common = ground(services)
     for index, item in enumerate(body.submissions):
         try:
             submission = SweepSubmission.model_validate(item)
             part = repeatable.part(index, json.dumps(item).encode())
-            answer = await submit_repeatably(part, services, principal, submission)
+            answer = await submit_repeatably(part, services, principal, submission, common)
         except Exception as error:  # noqa: BLE001 - whatever stops one submission leaves the others
             refusal = answer_to(error, request)
             outcome = {"success": False, "status_code": refusal.status_code, "error": json.loads(bytes(refusal.body))}

@@ -1,7 +1,7 @@
 """How busy the deployment is."""
 
 from oddish.api.authentication import PrincipalOf
-from oddish.api.load import SUBMIT_CEILING, TTL_SECONDS, alive_workers, pressure, queues
+from oddish.api.load import TTL_SECONDS, alive_workers, pressure, queues, submit_ceiling
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.load import Load, QueueLoad, Totals, WorkersLoad
@@ -17,7 +17,7 @@ async def load(principal: PrincipalOf, services: ServicesOf) -> Load:
         found = await queues(connection, principal)
         alive = await alive_workers(connection)
     return Load(
-        submit_ceiling=SUBMIT_CEILING,
+        submit_ceiling=submit_ceiling(services.engine),
         pressure=busy,
         ttl=TTL_SECONDS,
         totals=Totals(

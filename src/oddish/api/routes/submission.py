@@ -13,16 +13,17 @@ from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
-from oddish.api.load import SUBMIT_CEILING
+from oddish.api.load import submit_ceiling
 from oddish.api.policy import doors, environments
 from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
-from oddish.api.services import Services, ServicesOf
+from oddish.api.services import Services, ServicesOf, services_of
 from oddish.db.deadlock import outlast_deadlocks
 from oddish.identity.principal import Principal
 from oddish.registries import RegistryLogin
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
 from oddish.trials.cancellation import cancel_batch, plan_cancellation
+from oddish.trials.ground import Ground
 from oddish.trials.lineage import any_ended_in_vain
 from oddish.trials.submission import Policy, Submission, Submitted, prepare, submit
 from oddish.trials.summaries import TaskFilter, list_tasks
@@ -39,7 +40,7 @@ class SubmitRoute(GuardedRoute):
 
         async def advertised(request: Request) -> Response:
             response = await handler(request)
-            response.headers["Oddish-Submit-Concurrency"] = str(SUBMIT_CEILING)
+            response.headers["Oddish-Submit-Concurrency"] = str(submit_ceiling(services_of(request).engine))
             return response
 
         return advertised
@@ -57,17 +58,17 @@ async def sweep(
     A repetition with the same `Idempotency-Key` is answered the same until one of the trials that it created has
     failed, and no other has replaced it with success; then it asks anew, as a call with another key does at any time.
     """
-    answer = await submit_repeatably(repeatable, services, principal, body)
+    answer = await submit_repeatably(repeatable, services, principal, body, ground(services))
     return answer.response()
 
 
 async def submit_repeatably(
-    repeatable: Repeatable, services: Services, principal: Principal, body: SweepSubmission
+    repeatable: Repeatable, services: Services, principal: Principal, body: SweepSubmission, ground: Ground
 ) -> Answer:
     """Submit once per key, and once more for each time that what the key stands for came to nothing."""
 
     async def work(once: Once) -> bytes:
-        prepared = await prepare(services.engine, _policy(services), principal, _submission(body))
+        prepared = await prepare(services.engine, _policy(services), principal, _submission(body), ground)
         async with once.transaction() as connection:
             submitted = await submit(connection, services.keyring, prepared)
             answer = await once.keep(connection, await _response(connection, principal, body, submitted))
@@ -151,6 +152,11 @@ async def cancel(
     return await repeatable.answer(work)
 
 
+def ground(services: Services) -> Ground:
+    patience = services.settings.publication_wait_seconds
+    return Ground(services.engine, services.limits, patience_seconds=patience)
+
+
 def _submission(body: SweepSubmission) -> Submission:
     return Submission(
         task_id=body.task_id,
@@ -188,10 +194,8 @@ def _config(config: SweepConfig, environment: str | None) -> TrialConfig:
 def _policy(services: Services) -> Policy:
     settings = services.settings
     return Policy(
-        limits=services.limits,
         max_attempts=settings.max_trial_attempts,
         secret_retention=timedelta(days=settings.secret_retention_days),
-        patience_seconds=settings.publication_wait_seconds,
         local=settings.deployment == "local",
         harbor_sources=settings.harbor_sources,
         harbor_repository=settings.harbor_repository,

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.sweep.keys import (
     AGENT_CONFIG,
     ARTIFACTS,
@@ -19,6 +20,7 @@ from oddish.cli.sweep.keys import (
     MULTIPLIERS,
     N_TRIALS,
     agent_config,
+    read_dataset,
     said,
 )
 from oddish.cli.sweep.shapes import (
@@ -89,7 +91,8 @@ DATASET: Mapping[str, Shape] = {
     "n_tasks": whole(1),
     "overwrite": SWITCH,
     "download_dir": TEXT,
-    **dict.fromkeys(("name", "version", "ref", "registry", "registry_url", "registry_path", "repo"), LOCAL_ONLY),
+    **dict.fromkeys(("name", "version", "ref", "registry_url", "registry_path"), TEXT),
+    **dict.fromkeys(("registry", "repo"), LOCAL_ONLY),
 }
 TASK: Mapping[str, Shape] = {
     "path": TEXT,
@@ -165,10 +168,28 @@ def contradictions(values: Mapping[str, JSON]) -> Iterator[Flaw]:
                 yield Flaw(
                     ("agents", index + 1, name), "is not that of the agent before", "Run them one after the other."
                 )
-    for kind in ("datasets", "tasks"):
-        for index, source in enumerate(_entries(values, kind)):
-            if source.get("path") is None:
-                yield Flaw((kind, index), "has no path", "Name a directory of this machine.")
+    for index, source in enumerate(_entries(values, "datasets")):
+        yield from (Flaw(("datasets", index), reason, fix) for reason, fix in _of_dataset(source))
+    for index, source in enumerate(_entries(values, "tasks")):
+        if source.get("path") is None:
+            yield Flaw(("tasks", index), "has no path", "Name a directory of this machine.")
+
+
+def _of_dataset(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    named = [name for name in ("path", "name") if values.get(name) is not None]
+    if len(named) != 1:
+        yield "has a path and a name" if named else "has no path", "Name a directory of this machine, or a dataset."
+    elif named == ["name"]:
+        if values.get("version") is not None and values.get("ref") is not None:
+            yield "has a version and a ref", "Keep one of them."
+        elif (flaw := _dataset(values).flaw) is not None:
+            yield "cannot be looked for", flaw
+
+
+def _dataset(values: Mapping[str, Any]) -> Dataset:
+    version = values.get("version") if values.get("ref") is None else values["ref"]
+    name = values["name"] if version is None else f"{values['name']}@{version}"
+    return read_dataset({**values, "name": name})
 
 
 def read_job(values: Mapping[str, JSON]) -> Sweep:
@@ -201,7 +222,7 @@ def _agent(values: Mapping[str, Any]) -> Agent:
 
 def _source(values: Mapping[str, Any]) -> Source:
     return Source(
-        Path(values["path"]).expanduser(),
+        _dataset(values) if values.get("path") is None else Path(values["path"]).expanduser(),
         include=values.get("task_names") or (),
         exclude=values.get("exclude_task_names") or (),
         limit=values.get("n_tasks"),

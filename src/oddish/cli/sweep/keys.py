@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from oddish.cli.datasets import Dataset
 from oddish.cli.sweep.shapes import (
     MAPPING,
     POSITIVE,
@@ -124,6 +125,9 @@ SWEEP = Members(
         "n_trials": N_TRIALS,
         "environment": TEXT,
         "path": TEXT,
+        "dataset": TEXT,
+        "registry_path": TEXT,
+        "registry_url": TEXT,
         "task": TEXT,
         **{name: shape for name, (_, shape) in OPTIONS.items()},
         "harbor": Members(HARBOR),
@@ -137,7 +141,7 @@ ELSEWHERE = places(SWEEP) | {
     "disable_verification": ["harbor.verifier.disable"],
     "retry": ["max_trial_attempts"],
     "tasks": ["path"],
-    "datasets": ["path"],
+    "datasets": ["path", "dataset"],
     "job_name": ["experiment"],
     "experiment_id": ["experiment"],
     "gate_baselines": ["baseline_gate"],
@@ -163,21 +167,50 @@ def contradictions(values: Mapping[str, JSON]) -> Iterable[Flaw]:
         for name in agent.get("agent_config") or {}:
             if agent.get(name) is not None:
                 yield Flaw((*place, "agent_config", name), f"is there twice, also as {name} of the agent", "Keep one.")
-    if values.get("path") is not None and values.get("task") is not None:
-        yield Flaw(("task",), "is a task that the server has, and path names tasks to send", "Keep one of them.")
+    yield from _of_sources(values)
     for name in ("task_names", "exclude_task_names", "n_tasks"):
         if values.get(name) is not None and values.get("task") is not None:
             yield Flaw((name,), "chooses among the tasks of a directory, and task names one", "Leave one of them out.")
 
 
+def _of_sources(values: Mapping[str, JSON]) -> Iterable[Flaw]:
+    sent = [name for name in ("path", "dataset") if values.get(name) is not None]
+    if sent and values.get("task") is not None:
+        fix = "Keep one of them."
+        yield Flaw(("task",), f"is a task that the server has, and {sent[0]} names tasks to send", fix)
+    if len(sent) == 2:
+        yield Flaw(("dataset",), "names other tasks than path does", "Keep one of them.")
+    if (dataset := _dataset(values)) is None:
+        for name in ("registry_path", "registry_url"):
+            if values.get(name) is not None:
+                yield Flaw((name,), "says where to look for a dataset, and none is named", "Name it with dataset.")
+    elif (flaw := dataset.flaw) is not None:
+        yield Flaw(("dataset",), "cannot be looked for", flaw)
+
+
+def _dataset(values: Mapping[str, JSON]) -> Dataset | None:
+    return None if values.get("dataset") is None else read_dataset({**values, "name": values["dataset"]})
+
+
+def read_dataset(values: Mapping[str, JSON]) -> Dataset:
+    """From its ``name`` with or without a version, and its registry."""
+    path, url = values.get("registry_path"), values.get("registry_url")
+    return Dataset(
+        str(values["name"]).strip(),
+        None if path is None else Path(str(path)).expanduser(),
+        None if url is None else str(url),
+    )
+
+
 def read_sweep(values: Mapping[str, JSON]) -> Sweep:
     """``values`` are without flaws."""
     path = values.get("path")
+    tasks = _dataset(values) if path is None else Path(str(path)).expanduser()
     return Sweep(
         agents=[_agent(agent) for agent in _agents(values)],
         n_trials=cast("int | None", values.get("n_trials")),
         environment=cast("str | None", values.get("environment")),
-        sources=[] if path is None else [Source(Path(str(path)).expanduser())],
+        sources=[] if tasks is None else [Source(tasks)],
         task=cast("str | None", values.get("task")),
         harbor=_harbor(_section(values, "harbor")),
         options={parameter: values[name] for name, (parameter, _) in OPTIONS.items() if values.get(name) is not None},

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oddish.cli.datasets import Dataset
 from oddish.client.types import JSON, AgentConfig
 
 
@@ -20,9 +21,9 @@ class Agent:
 
 @dataclass(frozen=True)
 class Source:
-    """A directory of tasks, or of one, and which of them are meant."""
+    """A directory of tasks, or of one, or a dataset of a registry, and which of its tasks are meant."""
 
-    path: Path
+    tasks: Path | Dataset
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     limit: int | None = None
