@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oddish.cli import watch
+from oddish.client.types import PAGE
 
 TASK = "greet-1a2b3c4d"
 
@@ -238,6 +239,33 @@ def test_watching_ends_with_the_trials(server: Any, invoke: Any, greet: Any, ref
     assert result.exit_code == (0 if reference == f"{TASK}-2" else 1), result.output
     assert f"{TASK}-2  running  agent at work" in result.output
     assert f"{TASK}-2  success  reward 1" in result.output
+
+
+def test_an_experiment_of_many_tasks_is_watched_to_its_end(server: Any, invoke: Any) -> None:
+    many = 2 * PAGE + 1
+    for number in range(many):
+        server.add_trial(server.add_task(f"greet{number}-00000001"), status="running")
+    rounds = iter(range(100))
+
+    def tick(fake: Any) -> None:
+        if next(rounds) == 6:  # that many pages are read to find it and to look at it once
+            for trial in fake.trials():
+                trial.update(status="success", reward=1.0)
+
+    server.tick = tick
+    result = invoke("status", "-e", "calm-fern-0001", "--watch")
+    assert result.exit_code == 0, result.output
+    assert f"{many} trials: {many} running" in result.output
+    assert f"{many}/{many} done: {many} success" in result.output
+    assert sum(line.startswith("greet") for line in result.output.splitlines()) == many
+
+
+def test_the_metrics_of_a_trial_stand_apart_from_what_is_known_of_it(server: Any, invoke: Any, greet: Any) -> None:
+    greet["trials"][0].update(result={"ttft_ms": 12.5, "Reward": 99}, reward=0.25)
+    lines = invoke("status", f"{TASK}-0").output.splitlines()
+    facts, metrics = lines[: lines.index("Metrics:")], lines[lines.index("Metrics:") + 1 :]
+    assert [line.split() for line in facts if line.startswith("Reward")] == [["Reward", "0.25"]]
+    assert [" ".join(line.split()) for line in metrics[:2]] == ["Time to first token 12.5 ms", "Reward 99"]
 
 
 def test_json_does_not_watch(server: Any, invoke: Any, greet: Any) -> None:
