@@ -269,7 +269,8 @@ def commands(
             below = command.get_command(context, name)
             if below is None or below.hidden:
                 continue
-            yield from commands(below, click.Context(below, info_name=name, parent=context, **HELP, **LAYOUT))
+            settings = {**HELP, **LAYOUT, **below.context_settings}
+            yield from commands(below, click.Context(below, info_name=name, parent=context, **settings))
 
 
 def environments_page() -> str:

@@ -88,7 +88,8 @@ class Settings(BaseSettings):
     offered_environments: list[str] = Field(
         ["docker", "local"],
         description="Environments that trials may run in, where the workers can run them; the first that one can run "
-        "is taken for trials that name none.",
+        "is taken for trials that name none. In a hosted deployment, unless it is set, `daytona` alone: "
+        "strangers' tasks run on nobody's own machine.",
     )
     ec2_enabled: bool = Field(
         False,
@@ -229,6 +230,13 @@ class Settings(BaseSettings):
         if not values.get("storage_url"):
             base = Path(str(values.get("home") or home()))
             values["storage_url"] = (base / "store").absolute().as_uri()
+        return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_environments(cls, values: dict[str, object]) -> dict[str, object]:
+        if values.get("deployment") == "hosted":
+            values.setdefault("offered_environments", ["daytona"])
         return values
 
     @model_validator(mode="after")

@@ -55,6 +55,17 @@ def test_limits_are_kept_by_the_keys_of_the_queue(monkeypatch: pytest.MonkeyPatc
     assert settings.provider_concurrency == {"google": 6}
 
 
+def test_a_hosted_deployment_runs_strangers_tasks_at_a_provider_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ODDISH_EC2_ENABLED", "true")
+    assert read_settings().enabled_environments == ["docker", "local"]
+    monkeypatch.setenv("ODDISH_DEPLOYMENT", "hosted")
+    assert read_settings().enabled_environments == ["daytona"]
+    monkeypatch.setenv("ODDISH_OFFERED_ENVIRONMENTS", '["docker", "ec2"]')
+    assert read_settings().enabled_environments == ["docker", "ec2"]
+
+
 def test_lists_and_maps_are_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODDISH_OFFERED_ENVIRONMENTS", '["local"]')
     monkeypatch.setenv("ODDISH_ENVIRONMENT_OPTIONS", '{"gke": {"region": "europe-west4"}}')

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddish.api.excerpt import excerpt
 from oddish.api.metrics import count_request
+from oddish.api.paths import loggable
 from oddish.api.problems import failure
 from oddish.correlation import HEADER, correlation_id
 from oddish.identity.principal import Principal
@@ -21,7 +22,7 @@ log = structlog.get_logger()
 
 
 class AccessLog:
-    """Query strings are never logged: those of signed URLs are credentials.
+    """Query strings and the tokens of share links are never logged: they are credentials.
 
     Every line that is logged meanwhile has the ``correlation_id`` of the request, and so has its answer.
     """
@@ -64,7 +65,7 @@ class AccessLog:
         log.info(
             "request",
             method=excerpt(scope["method"]),
-            path=excerpt(scope["path"]),
+            path=loggable(scope["path"]),
             status=status,
             ms=round(seconds * 1000, 1),
             key=principal.key_id if isinstance(principal, Principal) else None,

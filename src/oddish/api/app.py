@@ -20,10 +20,13 @@ from oddish.api.routes import (
     health,
     keys,
     load,
+    public,
     reads,
     secrets,
+    sharing,
     store,
     submission,
+    tags,
     taskfiles,
     uploads,
     versions,
@@ -49,6 +52,9 @@ ROUTERS = (
     keys.router,
     agents.router,
     secrets.router,
+    tags.router,
+    sharing.router,
+    public.router,
 )
 
 

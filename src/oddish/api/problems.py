@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from oddish.api.excerpt import excerpt
+from oddish.api.paths import loggable
 from oddish.errors import Forbidden, InvalidInput, NotFound, OddishError, TooLarge, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -92,12 +93,12 @@ def refusal(error: OddishError, *, status: int | None = None, **members: object)
 def failure(error: Exception, request: Request) -> JSONResponse:
     """An unexpected error: logged with an id, which is all the caller learns."""
     if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
-        log.warning("database_unavailable", path=excerpt(request.url.path), error=str(error.__cause__ or error))
+        log.warning("database_unavailable", path=loggable(request.url.path), error=str(error.__cause__ or error))
         return refusal(DatabaseUnavailable("The database does not answer in time.", fix="Try again in a moment."))
     if isinstance(error, exc.DataError | UnicodeEncodeError):
         return refusal(InvalidInput("The request holds a character or number that cannot be stored."))
     incident = secrets.token_hex(8)
-    method, path = excerpt(request.method), excerpt(request.url.path)
+    method, path = excerpt(request.method), loggable(request.url.path)
     log.error("request_failed", incident=incident, method=method, path=path, exc_info=error)
     unexpected = Internal(
         f"The server failed to answer; its log has the reason under {incident}.",

@@ -29,7 +29,7 @@ METRICS = Needs(Scope.FULL, unless="metrics_public")
 """For those who watch the deployment: counts of all organisations by queue key, and nothing of anybody's trials."""
 
 PUBLIC = None
-"""No key: the route shows nothing of anybody, or carries its own authority in a signature."""
+"""No key: the route shows nothing of anybody, or carries its own authority, in a signature or as a share link."""
 
 type Access = Needs | None
 
@@ -46,6 +46,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/tasks/sweep"): TASKS,
     ("POST", "/tasks/sweep/batch"): TASKS,
     ("POST", "/tasks/cancel"): TASKS,
+    ("POST", "/tasks/{task_id}/tags"): TASKS,
     ("GET", "/load"): READ,
     ("GET", "/agents"): READ,
     ("GET", "/tasks"): READ,
@@ -70,6 +71,13 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/trials/{trial_id}/trajectory"): READ,
     ("GET", "/trials/{trial_id}/debug-files"): READ,
     ("GET", "/experiments/{experiment_id}"): READ,
+    ("GET", "/experiments/{experiment_id}/share"): READ,
+    ("POST", "/experiments/{experiment_id}/publish"): FULL,
+    ("POST", "/experiments/{experiment_id}/unpublish"): FULL,
+    ("GET", "/public/experiments/{token}"): PUBLIC,
+    ("GET", "/public/experiments/{token}/tasks"): PUBLIC,
+    ("GET", "/public/experiments/{token}/tasks/{task_id}"): PUBLIC,
+    ("GET", "/public/experiments/{token}/tasks/{task_id}/trials"): PUBLIC,
     ("POST", "/api-keys"): FULL,
     ("GET", "/api-keys"): FULL,
     ("DELETE", "/api-keys/{key_id}"): FULL,

@@ -7,12 +7,13 @@ from oddish.cli.watch import Snapshot
 from oddish.client.types import Submitted, Trial
 
 
-def submission(submitted: Sequence[Submitted], trials_of_task: int) -> dict[str, object]:
+def submission(submitted: Sequence[Submitted], trials_of_task: int, public_url: str | None = None) -> dict[str, object]:
+    """``public_url`` is where the experiment can be read without a key, if it was published."""
     return {
         "experiment": submitted[0]["experiment_name"],
         "experiment_id": submitted[0]["experiment_id"],
         "experiment_url": None,
-        "public_experiment_url": None,
+        "public_experiment_url": public_url,
         "total_trials": trials_of_task * len(submitted),
         "tasks": [
             {
@@ -20,17 +21,19 @@ def submission(submitted: Sequence[Submitted], trials_of_task: int) -> dict[str,
                 "trials_count": task["trials_count"],
                 "trials": task["new_trial_ids"],
                 "url": None,
-                "public_url": None,
+                "public_url": public_url and f"{public_url}/tasks/{task['id']}",
             }
             for task in submitted
         ],
     }
 
 
-def results(submitted: Sequence[Submitted], trials_of_task: int, end: Snapshot) -> dict[str, object]:
+def results(
+    submitted: Sequence[Submitted], trials_of_task: int, end: Snapshot, public_url: str | None = None
+) -> dict[str, object]:
     """The same, with every trial that counted for the run and their numbers."""
     found = tally(end.trials)
-    return submission(submitted, trials_of_task) | {
+    return submission(submitted, trials_of_task, public_url) | {
         "successful": end.successful,
         "summary": {
             "trials": found.total,

@@ -12,9 +12,11 @@ from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over,
 from oddish.cli.datasets import Dataset, dataset_options
 from oddish.cli.dispatch import Cargo, dispatch
 from oddish.cli.documents import results, submission
+from oddish.cli.dryrun import dry_run_option, rehearse
 from oddish.cli.flaws import Flaws
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.harbor_block import EngineChoices, overlaid, unverified
+from oddish.cli.labels import Labels, label_options
 from oddish.cli.manner import Manner, manner_options
 from oddish.cli.options import api_option
 from oddish.cli.output import notice, print_error, print_json, say
@@ -22,6 +24,7 @@ from oddish.cli.registry import read_logins
 from oddish.cli.run_options import attempts_options, baseline_gate_option, engine_options
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import resolve
+from oddish.cli.sharing import link_to
 from oddish.cli.submit import Plan, nothing_started
 from oddish.cli.sweep.sweep import Sweep
 from oddish.cli.sweep_option import sweep_option
@@ -84,6 +87,8 @@ Exit codes:
     "quotes. For Docker Hub else ODDISH_DOCKERHUB_USERNAME and ODDISH_DOCKERHUB_TOKEN.",
 )
 @click.option("--force-new-version", is_flag=True, help="Make a new task version even of unchanged content.")
+@label_options
+@dry_run_option
 @click.option(
     "--submit-concurrency",
     type=click.IntRange(min=1, max=64),
@@ -111,6 +116,8 @@ def run(
     registry_login: tuple[str, ...],
     force_new_version: bool,
     submit_concurrency: int | None,
+    labels: Labels,
+    dry_run: bool,
     api: str | None,
 ) -> None:
     """Run agents on PATH, a task directory or a directory of tasks, or on a dataset, and watch the trials.
@@ -151,7 +158,11 @@ def run(
         harbor=harbor,
         logins=read_logins(registry_login, sources, [config.get("environment") for config in configs]),
         gate_baselines=gated,
+        labels=labels,
     )
+    if dry_run:
+        rehearse(directories, chosen.task, plan, experiment=experiment, as_json=manner.as_json)
+        return
     endpoint = resolve(api)
     consent = Consent(sources, agreed=yes, may_ask=not manner.as_json)
     granted = hand_over(
@@ -171,12 +182,15 @@ def run(
         print_error(error)
         say("Nothing was started.", err=True)
         ctx.exit(1)
+    public_url = link_to(endpoint, submitted[0]["experiment_id"]) if labels.publish else None
     if manner.as_json and not manner.watches:
-        print_json(submission(submitted, plan.trials_of_task))
+        print_json(submission(submitted, plan.trials_of_task, public_url))
         return
     if manner.talks:
         created = sum(len(task["new_trial_ids"]) for task in submitted)
         say(f"{plural(created, 'trial')} queued." if created else "Nothing to start: the experiment has these trials.")
+    if public_url and not manner.as_json:
+        say(f"Whoever has this link can read the experiment: {public_url}")
     if not manner.watches:
         say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")
         return
@@ -187,7 +201,7 @@ def run(
             raise
         ctx.exit(INTERRUPTED)
     if manner.as_json:
-        print_json(results(submitted, plan.trials_of_task, end))
+        print_json(results(submitted, plan.trials_of_task, end, public_url))
     else:
         running.show(end, plan, quiet=manner.quiet)
     ctx.exit(0 if end.successful else 1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oddish.cli.credentials import Granted
+from oddish.cli.labels import Labels
 from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, understood
 from oddish.cli.text import command, plural, quoted
 from oddish.cli.trials import BASELINES
@@ -34,6 +35,7 @@ class Plan:
     """Variables that agents or tasks name."""
     gate_baselines: bool = False
     """Oracle and nop run first, once each unless the experiment has them, and decide whether the others run."""
+    labels: Labels = field(default_factory=Labels)
 
     @property
     def configs(self) -> list[SweepConfig]:
@@ -62,6 +64,7 @@ class Plan:
             "priority": self.priority,
             "experiment_id": self.experiment,
         }
+        self.labels.add_to(request)
         if self.user is not None:
             request["user"] = self.user
         if self.max_trial_attempts is not None:

@@ -18,6 +18,8 @@ from oddish.client.keys import Keys
 from oddish.client.limits import Limits
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members, misshapen
+from oddish.client.sharing import Sharing
+from oddish.client.tags import Tags
 from oddish.client.types import (
     JSON,
     PAGE,
@@ -112,6 +114,16 @@ class Client:
     def versions(self) -> Versions:
         """The versions of a task, their files, and what their trials came to."""
         return Versions(self._connection)
+
+    @property
+    def tags(self) -> Tags:
+        """What tasks are found by."""
+        return Tags(self._connection)
+
+    @property
+    def sharing(self) -> Sharing:
+        """Experiments that whoever has their link may read."""
+        return Sharing(self._connection)
 
     def close(self) -> None:
         self._connection.close()

@@ -50,7 +50,7 @@ def _chosen(api: str | None, environ: Mapping[str, str]) -> tuple[str, str] | No
 
 
 def _preview_url(number: str, template: str | None) -> str:
-    if not number.isdecimal():
+    if not (number.isascii() and number.isdecimal()):
         raise InvalidInput(f"ODDISH_PREVIEW_PR is {number!r}, not a pull request number.")
     if not template or "{n}" not in template:
         raise InvalidInput(

@@ -119,7 +119,19 @@ class RegistryAuth(TypedDict):
     token: str
 
 
-class SweepRequest(TypedDict):
+class Labelling(TypedDict, total=False):
+    """What a submission says of its task and its experiment."""
+
+    tags: dict[str, str]
+    link: str
+    github_username: str
+    github_meta: dict[str, JSON]
+    publish_experiment: bool
+    run_analysis: bool
+    run_probe: bool
+
+
+class SweepRequest(Labelling):
     task_id: str
     configs: list[SweepConfig]
     priority: Priority
@@ -291,6 +303,8 @@ class Task(TypedDict):
     reward_success: int
     reward_total: int
     trials: list[Trial] | None
+    user_tags: NotRequired[dict[str, str]]
+    """Values by name; an empty value is none."""
     created_at: str
 
 
@@ -351,6 +365,23 @@ class Facets(TypedDict):
 
 class ExperimentOptions(TypedDict):
     items: list[ExperimentRef]
+
+
+class Tagged(TypedDict):
+    """A task and all its tags."""
+
+    task_id: str
+    name: str
+    user_tags: dict[str, str]
+
+
+class Share(TypedDict):
+    """Whether an experiment is published, and the token of its link."""
+
+    name: str
+    is_public: bool
+    public_token: str | None
+    description: str | None
 
 
 class Cancelled(TypedDict):

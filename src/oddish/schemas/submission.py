@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from oddish.registries import DOCKER_HUB, LONGEST_TOKEN, MOST_LOGINS
-from oddish.schemas.base import Name, RequestBody, ResponseBody, Text
+from oddish.schemas.base import Name, RequestBody, ResponseBody
+from oddish.schemas.labels import Link, Metadata, Tags
 from oddish.schemas.problem import Problem
 from oddish.tasks.characters import variable_flaw
 
@@ -17,9 +18,6 @@ MAX_VALUE = 100_000
 """Characters of a variable."""
 
 UNSUPPORTED = (
-    "run_analysis",
-    "run_probe",
-    "publish_experiment",
     "extra_instructions",
     "skill_ids",
     "probe_name",
@@ -105,10 +103,20 @@ class SweepSubmission(RequestBody):
         description="Logins at the registries that images of the environment `docker` come from. They do not tell "
         "trials apart.",
     )
-    tags: dict[Name, Annotated[str, Field(max_length=255)]] = Field(default_factory=dict)
-    link: Text | None = None
+    tags: Tags = Field(default_factory=dict)
+    link: Link | None = None
     github_username: Name | None = None
-    github_meta: dict[str, Any] | None = None
+    github_meta: Metadata | None = None
+    publish_experiment: bool | None = Field(
+        None, description="Whether to publish the experiment; what is published stays so. Takes a key of scope `full`."
+    )
+    run_analysis: bool | None = Field(
+        None, description="Whether trials are to be analysed: kept with the task, and never taken back by false."
+    )
+    run_probe: bool | None = Field(
+        None,
+        description="Whether a probe is to look at the version: kept with the task, and never taken back by false.",
+    )
     gate_baselines: bool = Field(
         False,
         description="New trials of other agents wait until those of oracle and nop for this task version in the "

@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, text, update
+from sqlalchemy import bindparam, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oddish import ids
-from oddish.db.tables import secrets, task_experiments, tasks, trials
+from oddish.db.tables import secrets, task_experiments, tasks, trials, users
 from oddish.experiments.registry import Experiment, get_or_create
+from oddish.experiments.sharing import publish, require_publishing
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.enqueue import Lane, NewJob, enqueue
 from oddish.queue.keys import BASELINE_AGENTS
 from oddish.registries import RegistryLogin, refuse_twice
+from oddish.tasks.tags import merged
 from oddish.trials.agents import credentials_of_agent, offered_names
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
@@ -88,6 +90,11 @@ class Submission:
     github_meta: Mapping[str, object] | None = None
     gate_baselines: bool = False
     """New trials of other agents wait for those of oracle and nop, and are skipped when the task proves faulty."""
+    publish: bool = False
+    """Whoever has its link may read the experiment from then on."""
+    run_analysis: bool = False
+    run_probe: bool = False
+    """Wishes that are kept with the task; nothing takes them back."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,8 @@ async def prepare(
     engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission, ground: Ground
 ) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
+    if submission.publish:
+        require_publishing(principal)
     refuse_unusable(submission.credentials)
     refuse_twice(submission.logins)
     check_worker_files("credentials", submission.credentials, policy.doors)
@@ -160,6 +169,8 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
     creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units)
     new_ids, gated_trials = await creation.run(connection, keyring, additions)
     await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
+    if submission.publish:
+        await publish(connection, principal, experiment.id)
     replaced = {addition.replaces for addition in additions}
     added = Counter(units[addition.wanted].key.provider for addition in additions)
     kept = Counter(row.provider for row in live if row.id not in replaced)
@@ -168,7 +179,7 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
         task_id=task.id,
         name=task.name,
         created_at=task.created_at,
-        tags={**task.tags, **submission.tags},
+        tags=merged(task.tags, submission.tags),
         experiment=experiment,
         new_trial_ids=new_ids,
         trials_count=providers.total(),
@@ -314,11 +325,21 @@ class _Creation:
             "user_name": self.task.user_name or submission.user_name,
         }
         if submission.tags:
-            values["tags"] = {**self.task.tags, **submission.tags}
+            values["tags"] = merged(self.task.tags, submission.tags)
         for name in ("link", "github_username", "github_meta"):
             if (value := getattr(submission, name)) is not None:
                 values[name] = value
+        if self.task.github_username is None:
+            values.setdefault("github_username", _github_username(self.principal))
+        for name in ("run_analysis", "run_probe"):
+            if getattr(submission, name):
+                values[name] = True
         await connection.execute(update(tasks).where(tasks.c.id == self.task.id).values(values))
+
+
+def _github_username(principal: Principal) -> Any:
+    """Of the caller, as part of a statement."""
+    return select(users.c.github_username).where(users.c.id == principal.user_id).scalar_subquery()
 
 
 async def _fixed_harbor(policy: Policy, block: Mapping[str, object]) -> Mapping[str, object]:

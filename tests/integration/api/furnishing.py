@@ -16,7 +16,9 @@ FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 
 
 @dataclass(frozen=True)
 class Furnished:
-    """A task with two versions, a finished trial that left files, others that wait, a spare key and a secret."""
+    """A task with two versions, a finished trial that left files, others that wait, a published experiment, a spare key
+    and a secret.
+    """
 
     names: Mapping[str, str]
     """By path parameter, or member of a body."""
@@ -36,6 +38,8 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     submitted = client.post("/tasks/sweep", json=body)
     assert submitted.status_code == 200, submitted.text
     trial_id = f"{task_id}-0"
+    published = client.post("/experiments/mine/publish")
+    assert published.status_code == 200, published.text
     server.leave_files(trial_id, FILES)
     server.key("c0")
     assert client.put(f"/secrets/{NAME}", json={"value": "a value to keep"}).status_code == 200
@@ -45,6 +49,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "task_id": task_id,
             "trial_id": trial_id,
             "experiment_id": submitted.json()["experiment_id"],
+            "token": published.json()["public_token"],
             "index": "0",
             "version": "1",
             "path": README,

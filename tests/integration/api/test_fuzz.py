@@ -34,7 +34,13 @@ PROMISES = (
 )
 EXAMPLES = 15
 """Of requests that fit the description, and as many that do not, for each route."""
-POSSIBLE: Mapping[str, object] = {"n_trials": 1, "environment": "local", "env": {"LANG": "C"}}
+POSSIBLE: Mapping[str, object] = {
+    "n_trials": 1,
+    "environment": "local",
+    "env": {"LANG": "C"},
+    "link": "https://example.com/1",
+    "tags": {"a": "b"},
+}
 """Members whose values are refused unless they mean something here."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 FIXED = hypothesis.settings(

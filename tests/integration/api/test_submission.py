@@ -154,7 +154,7 @@ REFUSALS: list[tuple[dict[str, object], int, str, str]] = [
     ({"configs": []}, 422, "validation", "configs"),
     ({"configs": [{"agent": "nop", "n_trials": 0}]}, 422, "validation", "configs.0.n_trials"),
     ({"configs": [{"agent": "nop", "timeout_minutes": 5}]}, 422, "validation", "timeout_minutes"),
-    ({"run_analysis": True}, 422, "validation", "run_analysis"),
+    ({"probe_name": "cheats"}, 422, "validation", "probe_name"),
     ({"configs": [{"agent": "claude-code"}]}, 422, "model_required", "claude-code"),
     ({"configs": [{"agent": "orakel"}]}, 400, "unknown_agent", "oracle"),
     ({"environment": "moon"}, 400, "unknown_environment", "local"),

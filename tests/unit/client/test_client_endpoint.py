@@ -36,7 +36,7 @@ def test_a_key_of_blanks_is_none() -> None:
     ]
 
 
-@pytest.mark.parametrize("number", ["x", "-1", "3.5"])
+@pytest.mark.parametrize("number", ["x", "-1", "3.5", "٣"])
 def test_a_preview_is_named_by_a_number(number: str) -> None:
     with pytest.raises(InvalidInput, match=number):
         remote_endpoint(None, PREVIEW | {"ODDISH_PREVIEW_PR": number})

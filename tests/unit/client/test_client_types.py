@@ -20,6 +20,8 @@ PAIRS = [
     ("BatchAnswer", "submission.BatchResponse"),
     ("BatchResult", "submission.BatchResult"),
     ("Cancelled", "submission.CancelResponse"),
+    ("Tagged", "labels.TaggedResponse"),
+    ("Share", "sharing.ShareResponse"),
     ("Trial", "tasks.TrialResponse"),
     ("Experiment", "tasks.ExperimentResponse"),
     ("TrialFile", "evidence.TrialFile"),

@@ -92,7 +92,7 @@ def check(line: str) -> None:
         found = command.get_command(context, words[0])
         assert found is not None, f"{line}: there is no command {words[0]}"
         command, words = found, words[1:]
-        context = click.Context(command, parent=context, **reference.HELP)
+        context = click.Context(command, parent=context, **{**reference.HELP, **command.context_settings})
     _, rest, _ = command.make_parser(context).parse_args(list(words))
     assert not rest, f"{line}: too many arguments"
 

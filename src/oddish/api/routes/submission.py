@@ -175,6 +175,9 @@ def _submission(body: SweepSubmission) -> Submission:
         github_username=body.github_username,
         github_meta=body.github_meta,
         gate_baselines=body.gate_baselines,
+        publish=bool(body.publish_experiment),
+        run_analysis=bool(body.run_analysis),
+        run_probe=bool(body.run_probe),
     )
 
 
