@@ -129,6 +129,8 @@ def pull(
                     _follow(fetch, come_back, interval or INTERVAL)
                 manifest = fetch.manifest or fetch.once()
         except KeyboardInterrupt:
+            if as_json:
+                raise
             say("\nInterrupted. Run the command again: it goes on where it was.", err=True)
             ctx.exit(INTERRUPTED)
     if as_json:

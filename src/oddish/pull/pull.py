@@ -49,11 +49,16 @@ class Pull:
         self._tell = tell
         self._trials: dict[str, tuple[object, TrialReport]] = {}
         self._tasks: dict[str, TaskReport] = {}
+        self._records: dict[str, TrialRecord | None] = {}
+        """By the names of the directories, None of those that are no trials."""
+        self._unread: set[str] = set()
+        """Directories that may have changed since."""
 
     def pull(self, target: Target, at: datetime) -> Manifest:
         """Raises what ends the whole pull: ``Unreachable``, ``NoRoom``, an ``ApiError`` for a refused key."""
         stop = Event()
         changed = [trial for trial in target.trials if self._trials.get(trial["id"], (None,))[0] != _state(trial)]
+        self._unread |= {trial["id"] for trial in changed}
         with ThreadPoolExecutor(FILES_AT_ONCE) as transfers, ThreadPoolExecutor(TRIALS_AT_ONCE) as pool:
             trials = TrialPull(self._client, self._folder, self._wanted, transfers, stop)
             waiting = {pool.submit(trials.fetch, trial): trial for trial in changed}
@@ -69,8 +74,9 @@ class Pull:
                 pool.shutdown(wait=False, cancel_futures=True)
                 transfers.shutdown(wait=False, cancel_futures=True)
                 raise
-        with guarded(self._folder):
-            self._describe_job(target)
+        if changed:
+            with guarded(self._folder):
+                self._describe_job(target)
         manifest = Manifest(
             target_type=target.kind,
             target_id=target.id,
@@ -104,7 +110,11 @@ class Pull:
 
     def _describe_job(self, target: Target) -> None:
         """Make the directory of the trials a Harbor job of all that are in it."""
-        records = [entry for name in self._folder.names((TRIALS,)) if (entry := self._record(name)) is not None]
+        for name in self._folder.names((TRIALS,)):
+            if name in self._unread or name not in self._records:
+                self._records[name] = self._record(name)
+        self._unread.clear()
+        records = [entry for _, entry in sorted(self._records.items()) if entry is not None]
         if not records:
             return
         ended = {entry.name for entry in records if entry.ended}

@@ -118,7 +118,7 @@ def document_of(out: Path, task_id: str) -> dict[str, Any]:
 
 
 async def compare_viewers(out: Path, written: Mapping[str, Any]) -> None:
-    """Harbor's viewer shows of each trial what it shows of the original, and lists the job."""
+    """Harbor's viewer lists the job, and shows of a trial of each recorded one what it shows of the original."""
 
     def viewer(folder: Path) -> httpx2.AsyncClient:
         transport = httpx2.ASGITransport(app=create_app(folder, mode="jobs"))
@@ -129,7 +129,7 @@ async def compare_viewers(out: Path, written: Mapping[str, Any]) -> None:
         assert {job["name"]: job["n_total_trials"] for job in listed if job["name"] == "trials"} == {
             "trials": sum(trial.has_result for trial in written.values())
         }
-        for trial_id, trial in written.items():
+        for trial_id, trial in {trial.job: (name, trial) for name, trial in written.items()}.values():
             for part in ("trajectory", "verifier-output", "artifacts", "agent-logs"):
                 seen = await copy.get(f"/api/jobs/trials/trials/{trial_id}/{part}")
                 expected = await original.get(f"/api/jobs/{trial.job}/trials/{trial.name}/{part}")
