@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import harbor_flags
 import python_members
 
 import oddish
@@ -121,6 +122,20 @@ What `harbor.environment.kwargs` may name, as far as the deployment does not set
 refusal says; those in bold have to be given by one of the two.
 
 {options}
+"""
+
+HARBOR_FLAGS = """{notice}
+
+# Options of `harbor run`
+
+What becomes of each option of Harbor {version} with `oddish run`. "The same": it is accepted under all its names, and
+means the same. An option in the second column does what Harbor's does.
+
+{options}
+
+## Only here
+
+Options of `oddish run` that none of Harbor's leads to: {ours}. [What all of them do](cli.md#oddish-run).
 """
 
 PYTHON = """{notice}
@@ -321,6 +336,18 @@ def _options(entry: tuple[str, Facts]) -> Sequence[str]:
     return [_code(name), ", ".join(bold)]
 
 
+def harbor_flags_page() -> str:
+    version, _ = harbor_flags.harbor()
+    if unhandled := harbor_flags.unhandled():
+        raise Undescribed(f"{', '.join(unhandled)}: of Harbor or of HANDLING in {harbor_flags.__file__} alone")
+    return HARBOR_FLAGS.format(
+        notice=NOTICE,
+        version=version,
+        options=_table(["`harbor run`", "`oddish run`", ""], harbor_flags.rows()),
+        ours="; ".join(harbor_flags.ours_only()),
+    )
+
+
 def python_page() -> str:
     return PYTHON.format(notice=NOTICE, members=_table(["call", "returns", ""], python_members.rows()))
 
@@ -409,6 +436,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "http.md": http_page,
     "environments.md": environments_page,
+    "harbor-flags.md": harbor_flags_page,
     "python.md": python_page,
 }
 

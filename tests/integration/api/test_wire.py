@@ -1,10 +1,41 @@
-"""The oldest client in use works unchanged: its recorded requests, in their order, are answered with 200."""
+"""Clients of the wire format work unchanged: their calls, in their order, are answered with 200 and what they read.
 
-from collections.abc import Callable
+``pytest -s`` shows the calls.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import pytest
 
-from .serving import Server, TaskFolder
+from .serving import KEY, Server, TaskFolder
+from .wire import (
+    ADMIN_READS,
+    BATCH,
+    BROWSED,
+    CANCELLED,
+    DETAIL,
+    SHARE,
+    SUBMITTED,
+    TARGET,
+    TASK,
+    TASK_VERSION,
+    TRIAL,
+    VERSION,
+    Caller,
+)
+
+type NewTask = Callable[..., TaskFolder]
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    server.offer("local", preference=1)
+    server.offer("docker", preference=0)
+    made = Caller(server.url, KEY)
+    yield made
+    print("\n" + "\n".join(made.lines))  # noqa: T201 - shown by `pytest -s`
 
 
 def test_the_recorded_run_of_an_existing_client(
@@ -56,3 +87,72 @@ def test_the_recorded_run_of_an_existing_client(
     after = client.get(f"/tasks/{target['task_id']}").json()
     assert (after["status"], after["failed"]) == ("failed", 2)
     assert {trial["harbor_stage"] for trial in after["trials"]} == {"cancelled"}
+
+
+def test_experiments_are_run_read_and_cancelled_as_clients_do(caller: Caller, new_task: NewTask) -> None:
+    call = caller.call
+    task_id = upload(caller, new_task("hello"))
+    body = submission(task_id)
+    assert call("POST", "/tasks/sweep", SUBMITTED, body)["providers"] == {"default": 2}
+    batch = {"submissions": [{**body, "experiment_id": name} for name in ("one", "two")]}
+    assert call("POST", "/tasks/sweep/batch", BATCH, batch)["succeeded"] == 2
+
+    call("GET", "/tasks/shown", status=404)
+    assert [task["id"] for task in call("GET", "/tasks?experiment_id=shown", [TASK])] == [task_id]
+    assert call("GET", "/tasks?limit=200&offset=0", [TASK])[0]["status"] == "pending"
+    assert len(call("GET", f"/tasks/{task_id}/versions", [TASK_VERSION])) == 1
+    call("GET", f"/tasks/{task_id}/versions/1", TASK_VERSION)
+    call("GET", f"/tasks/{task_id}/trials", [TRIAL])
+    call("GET", f"/tasks/{task_id}/trials/0", TRIAL)
+    call("GET", f"/trials/{task_id}-0", TRIAL)
+    for path, shape in ADMIN_READS.items():
+        call("GET", path, shape)
+
+    assert call("POST", "/tasks/cancel", CANCELLED, {"task_ids": [task_id]})["trials_cancelled"] == 6
+    stopped = call("GET", f"/trials/{task_id}-0", TRIAL)
+    assert (stopped["status"], stopped["harbor_stage"]) == ("failed", "cancelled")
+    assert call("GET", f"/tasks/{task_id}", TASK)["status"] == "failed"
+
+
+def test_tasks_are_browsed_as_clients_do(caller: Caller, new_task: NewTask) -> None:
+    task_id = upload(caller, new_task("hello"))
+    caller.call("POST", "/tasks/sweep", SUBMITTED, submission(task_id))
+    browsed = caller.call("GET", "/tasks/browse?limit=25&offset=0&query=hel", BROWSED)
+    assert [task["id"] for task in browsed["items"]] == [task_id]
+    assert caller.call("GET", f"/tasks/{task_id}/detail", DETAIL)["totals"]["total_trials"] == 2
+
+
+def test_experiments_are_published_as_clients_do(caller: Caller, new_task: NewTask) -> None:
+    call = caller.call
+    body = {**submission(upload(caller, new_task("hello"))), "publish_experiment": True}
+    experiment = call("POST", "/tasks/sweep", SUBMITTED, body)["experiment_id"]
+    share = call("GET", f"/experiments/{experiment}/share", SHARE)
+    assert share["is_public"]
+    assert share["public_token"]
+    assert not call("POST", f"/experiments/{experiment}/unpublish", SHARE)["is_public"]
+    assert call("POST", f"/experiments/{experiment}/publish", SHARE)["public_token"] != share["public_token"]
+
+
+def test_tasks_that_are_sent_side_by_side_end_in_one_experiment(caller: Caller, new_task: NewTask) -> None:
+    folders = [new_task(f"task-{number}") for number in range(8)]
+
+    def run(folder: TaskFolder) -> str:
+        body = {"configs": [{"agent": "nop", "model": None, "n_trials": 1}], "experiment_id": "swift-comet-v8k2"}
+        answer = caller.call("POST", "/tasks/sweep", SUBMITTED, {"task_id": upload(caller, folder), **body})
+        return str(answer["experiment_id"])
+
+    with ThreadPoolExecutor(len(folders)) as pool:
+        assert len(set(pool.map(run, folders))) == 1
+
+
+def submission(task_id: str) -> dict[str, object]:
+    configs = [{"agent": "nop", "model": None, "n_trials": 2}]
+    return {"task_id": task_id, "user": "somebody", "priority": "low", "configs": configs, "experiment_id": "shown"}
+
+
+def upload(caller: Caller, folder: TaskFolder) -> str:
+    init = {"name": folder.path.name, "content_hash": folder.content_hash}
+    target = caller.call("POST", "/tasks/upload/init", TARGET, init)
+    caller.put(target, folder.archive)
+    completion = {"task_id": target["task_id"], "version": 1, **init}
+    return str(caller.call("POST", "/tasks/upload/complete", VERSION, completion)["task_id"])
