@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,8 +22,11 @@ from oddish.client.types import JSON, CredentialNeeds, SweepConfig
 from oddish.errors import InvalidInput, OddishError
 from oddish.secrecy import is_secret_name
 from oddish.tasks.characters import variable_flaw
+from oddish.tasks.config import check_config
 from oddish.tasks.definition import load_task
-from oddish.tasks.variables import references
+from oddish.tasks.fields import FieldError
+from oddish.tasks.structure import CONFIG_FILE
+from oddish.tasks.variables import references, variables
 from oddish.variables import can_be_handed_over
 
 BASELINES = frozenset({"oracle", "nop"})
@@ -96,7 +100,7 @@ class Found:
     value: str = field(repr=False)
     origin: str
     agents: Sequence[str]
-    """What names it for trials of every task: agents, or the block of a file."""
+    """What names it for every trial: agents, the block of a file, or the one task that the server has."""
     tasks: Sequence[Path]
     """Those that name it."""
 
@@ -130,22 +134,27 @@ def hand_over(
     verified: bool,
     gated: bool = False,
     harbor: Mapping[str, JSON] = {},
+    task_id: str | None = None,
 ) -> Granted:
     """The variables to send with each task of a run; none when the user says no. ``gated``: oracle runs as well.
 
-    The shell's are looked at for a server of this machine only. Raises ``InvalidInput`` when nobody can be asked.
+    ``task_id`` is a task that only the server has. The shell's variables are looked at for a server of this machine.
+    Raises ``InvalidInput`` when nobody can be asked.
     """
     sources = consent.sources
     names = {config["agent"] for config in configs}
-    of_tasks = _of_tasks(names, tasks, verified=verified, solved=gated or "oracle" in names)
+    use = _Use(names, verified, solved=gated or "oracle" in names)
+    of_tasks = _of_tasks(tasks, use)
     named = _referred(configs, harbor)
-    if names <= BASELINES and not of_tasks and not named:
+    if names <= BASELINES and not of_tasks and not named and task_id is None:
         return Granted()
     with connect(endpoint) as client:
         shell = _is_local(endpoint, client)
         if not shell and not sources.file:
             return Granted()
         of_agents = _of_agents(client, configs)
+        for name in () if task_id is None else _of_server_task(client, task_id, use):
+            named.setdefault(name, []).append(f"task {task_id}")
     of_agents = {name: [*of_agents.get(name, ()), *named.get(name, ())] for name in (*of_agents, *named)}
     found = [
         Found(name, *value, list(dict.fromkeys(of_agents.get(name, ()))), of_tasks.get(name, ()))
@@ -220,21 +229,45 @@ def _useful(needs: CredentialNeeds, given: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _of_tasks(agents: Set[str], tasks: Sequence[Path], *, verified: bool, solved: bool) -> dict[str, list[Path]]:
+@dataclass(frozen=True)
+class _Use:
+    """What trials use of a task.toml."""
+
+    agents: Set[str]
+    verified: bool
+    solved: bool
+
+    def includes(self, section: str) -> bool:
+        return not (
+            (section.startswith("solution.") and not self.solved)
+            or (section.endswith(".headers") and self.agents <= BASELINES)
+            or ("verifier" in section.split(".") and not self.verified)
+        )
+
+
+def _of_tasks(tasks: Sequence[Path], use: _Use) -> dict[str, list[Path]]:
     """Variables that task.toml names in what such trials use, and the tasks that do. Faulty tasks are left out."""
     users: dict[str, list[Path]] = {}
     for task in tasks:
         with suppress(OddishError):
-            for variable in load_task(task, disable_verification=not verified).variables:
-                section = variable.section
-                unused = (
-                    (section.startswith("solution.") and not solved)
-                    or (section.endswith(".headers") and agents <= BASELINES)
-                    or ("verifier" in section.split(".") and not verified)
-                )
-                if not unused and task not in users.setdefault(variable.name, []):
+            for variable in load_task(task, disable_verification=not use.verified).variables:
+                if use.includes(variable.section) and task not in users.setdefault(variable.name, []):
                     users[variable.name].append(task)
     return users
+
+
+def _of_server_task(client: Client, task_id: str, use: _Use) -> list[str]:
+    """Variables that the current version of a task on the server names; none where they cannot be found out."""
+    try:
+        text = client.versions.file(task_id, CONFIG_FILE)["content"]
+        config = check_config(tomllib.loads(text))
+    except ApiError as error:
+        if error.http_status != 404:
+            raise
+        return []  # no such task, which the submission says better, or a release that does not show files
+    except (FieldError, ValueError, RecursionError):
+        return []
+    return [variable.name for variable in variables(config) if use.includes(variable.section)]
 
 
 def _agreed(found: Sequence[Found], endpoint: Endpoint, *, may_ask: bool) -> bool:

@@ -166,7 +166,14 @@ def run(
     endpoint = resolve(api)
     consent = Consent(sources, agreed=yes, may_ask=not manner.as_json)
     granted = hand_over(
-        endpoint, configs, directories, consent, verified=not unverified(harbor), gated=gated, harbor=harbor
+        endpoint,
+        configs,
+        directories,
+        consent,
+        verified=not unverified(harbor),
+        gated=gated,
+        harbor=harbor,
+        task_id=chosen.task,
     )
     plan = replace(plan, credentials=granted)
     cargo = Cargo(directories, chosen.task)

@@ -265,6 +265,24 @@ def test_trials_are_added_to_a_task_that_the_server_has(server: Any, invoke: Any
     assert (sent(server)["task_id"], sent(server)["append_to_task"]) == ("other-0a1b2c3d", True)
 
 
+def test_what_a_task_on_the_server_names_is_handed_over_once_agreed(
+    server: Any, invoke: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = '[verifier.env]\nJUDGE = "${JUDGE}"\n[solution.env]\nSOLVER = "${SOLVER}"\n'
+    shown = {"content": config, "encoding": "utf-8"}
+    server.refusals["GET", "/tasks/there-0a1b2c3d/files/task.toml"] = (200, shown)
+    server.deployment = "local"
+    monkeypatch.setenv("JUDGE", "sk-of-the-judge")
+    monkeypatch.setenv("SOLVER", "sk-of-the-oracle")
+    more = ("run", "--task", "there-0a1b2c3d", "-a", "nop", NO_WATCH)
+    assert "JUDGE would be sent to" in invoke(*more).output
+    assert invoke(*more, "--yes").exit_code == 0
+    assert sent(server)["credentials"] == {"JUDGE": "sk-of-the-judge"}
+    shown["content"] = "[["
+    assert invoke(*more).exit_code == 0
+    assert "credentials" not in sent(server)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
