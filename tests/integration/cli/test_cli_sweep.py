@@ -24,6 +24,10 @@ experiment: nightly
 priority: high
 max_trial_attempts: 2
 user: ada
+tags: [nightly]
+link: https://ci.example/7
+github_user: octo
+github_meta: {run: 7}
 harbor:
   ref: main
   environment: {override_cpus: 2, kwargs: {region: us, zone: a}}
@@ -80,6 +84,10 @@ def test_all_that_a_file_says_is_one_submission_of_each_task(
             "experiment_id": "nightly",
             "max_trial_attempts": 2,
             "user": "ada",
+            "tags": {"nightly": ""},
+            "link": "https://ci.example/7",
+            "github_username": "octo",
+            "github_meta": {"run": 7},
             "harbor": {
                 "ref": "main",
                 "environment": {"override_cpus": 2, "kwargs": {"region": "us", "zone": "a"}},

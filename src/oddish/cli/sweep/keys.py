@@ -3,6 +3,7 @@
 The members of ``harbor`` are those that a server passes on, which a test compares with its own list.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -22,11 +23,13 @@ from oddish.cli.sweep.shapes import (
     Variables,
     one_of,
     places,
+    text,
     whole,
 )
 from oddish.cli.sweep.sweep import Agent, Source, Sweep
 from oddish.client.types import JSON, AgentConfig
 from oddish.errors import InvalidInput
+from oddish.labels import LONGEST_LINK
 from oddish.variants.reference import REPOSITORY, Reference
 
 MOST_AGENTS = 100
@@ -115,8 +118,9 @@ OPTIONS: Mapping[str, tuple[str, Shape]] = {
     "baseline_gate": ("baseline_gate", SWITCH),
     "force_new_version": ("force_new_version", SWITCH),
     "tags": ("tags", TEXTS),
-    "link": ("link", TEXT),
+    "link": ("link", text(LONGEST_LINK)),
     "github_user": ("github_user", TEXT),
+    "github_meta": ("github_meta", MAPPING),
     "publish": ("publish", SWITCH),
     "run_analysis": ("run_analysis", SWITCH),
     "run_probe": ("run_probe", SWITCH),
@@ -219,8 +223,17 @@ def read_sweep(values: Mapping[str, JSON]) -> Sweep:
         sources=[] if tasks is None else [Source(tasks)],
         task=cast("str | None", values.get("task")),
         harbor=_harbor(_section(values, "harbor")),
-        options={parameter: values[name] for name, (parameter, _) in OPTIONS.items() if values.get(name) is not None},
+        options={
+            parameter: _as_typed(values[name])
+            for name, (parameter, _) in OPTIONS.items()
+            if values.get(name) is not None
+        },
     )
+
+
+def _as_typed(value: JSON) -> JSON:
+    """As it would be given on a command line, where mappings are JSON."""
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _section(values: Mapping[str, JSON], name: str) -> dict[str, Any]:
