@@ -15,6 +15,7 @@ from oddish.api.routes import (
     batch,
     browsing,
     concurrency,
+    deletions,
     diagnostics,
     evidence,
     health,
@@ -22,6 +23,7 @@ from oddish.api.routes import (
     load,
     public,
     reads,
+    retries,
     secrets,
     sharing,
     store,
@@ -42,6 +44,7 @@ ROUTERS = (
     uploads.router,
     submission.router,
     batch.router,
+    retries.router,
     versions.router,
     taskfiles.router,
     browsing.router,
@@ -55,6 +58,7 @@ ROUTERS = (
     tags.router,
     sharing.router,
     public.router,
+    deletions.router,
 )
 
 

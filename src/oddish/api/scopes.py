@@ -47,6 +47,8 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/tasks/sweep/batch"): TASKS,
     ("POST", "/tasks/cancel"): TASKS,
     ("POST", "/tasks/{task_id}/tags"): TASKS,
+    ("POST", "/trials/retry"): TASKS,
+    ("POST", "/trials/{trial_id}/retry"): TASKS,
     ("GET", "/load"): READ,
     ("GET", "/agents"): READ,
     ("GET", "/tasks"): READ,
@@ -92,6 +94,9 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/admin/concurrency"): FULL,
     ("PUT", "/admin/concurrency"): ADMINS,
     ("PUT", "/admin/weights"): ADMINS,
+    ("DELETE", "/trials/{trial_id}"): ADMINS,
+    ("DELETE", "/experiments/{experiment_id}"): ADMINS,
+    ("DELETE", "/tasks/{task_id}"): ADMINS,
 }
 
 

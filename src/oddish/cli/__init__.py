@@ -20,6 +20,7 @@ from oddish.cli.group import LazyGroup
         "publish": ("oddish.cli.sharing", "Let whoever has the link read an experiment."),
         "unpublish": ("oddish.cli.sharing", "End that."),
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
+        "delete": ("oddish.cli.delete", "Delete tasks, experiments or trials."),
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),

@@ -17,17 +17,25 @@ from oddish.errors import NotFound
 @click.command(cls=Command)
 @click.argument("reference", metavar="[ID]", required=False)
 @click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Cancel a whole experiment, by id or name.")
+@click.option("--qa", is_flag=True, help="Stop the analysis of the task only; of a trial, that of its task.")
 @click.option("-f", "--force", is_flag=True, help="Do not ask.")
 @api_option
 @json_option
-def cancel(reference: str | None, experiment: str | None, force: bool, api: str | None, as_json: bool) -> None:
+def cancel(
+    reference: str | None, experiment: str | None, qa: bool, force: bool, api: str | None, as_json: bool
+) -> None:
     """Stop the unfinished trials of a task, one trial, or an experiment.
 
     ID is that of a task or of a trial. Finished trials keep their results, and nothing is deleted. --json does not ask.
     """
     if bool(reference) == bool(experiment):
         raise click.UsageError("Name a task or a trial, or give --experiment.")
+    if qa and experiment:
+        raise click.UsageError("--qa stops the analysis of one task: name the task, or one of its trials.")
     with connect(resolve(api)) as client:
+        if qa:
+            _cancel_analysis(client, reference or "", asks=not (force or as_json), as_json=as_json)
+            return
         found = find_experiment(client, experiment) if experiment else _task_or_trial(client, reference or "")
         name = one_line(experiment or reference or "")
         active = sum(not finished(trial) for trial in found.snapshot().trials)
@@ -59,6 +67,21 @@ def _task_or_trial(client: Client, reference: str) -> FoundTrial | FoundTask:
             fix=f"If it is an experiment: {command('cancel', '--experiment', reference)}",
         )
     return found
+
+
+def _cancel_analysis(client: Client, reference: str, *, asks: bool, as_json: bool) -> None:
+    found = _task_or_trial(client, reference)
+    task_id = found.trial["task_id"] if isinstance(found, FoundTrial) else found.task["id"]
+    if asks and not confirmed(f"Stop the analysis of {task_id}?", "nothing was cancelled", "--force"):
+        say("Nothing was cancelled.")
+        return
+    result = client.analysis.cancel(task_id)
+    if as_json:
+        print_json(result)
+    elif result.get("qa_jobs_cancelled"):
+        say(f"The analysis of {task_id} is cancelled.")
+    else:
+        say(f"There was no analysis of {task_id} to stop.")
 
 
 def _cancel(client: Client, found: Found) -> Cancelled:

@@ -21,6 +21,7 @@ from oddish.cli.manner import Manner, manner_options
 from oddish.cli.options import api_option
 from oddish.cli.output import notice, print_error, print_json, say
 from oddish.cli.registry import read_logins
+from oddish.cli.retry_options import retry_options
 from oddish.cli.run_options import attempts_options, baseline_gate_option, engine_options
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import resolve
@@ -45,6 +46,7 @@ Examples:
   oddish run -d swebench@1.0 -m anthropic/claude-sonnet-4-5 -l 20
   oddish run my-dataset -c sweep.yaml -E nightly
   oddish run --task my-task-1a2b3c4d -a oracle
+  oddish run my-task-1a2b3c4d --retry
 
 \b
 Exit codes:
@@ -58,6 +60,7 @@ Exit codes:
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
+@retry_options
 @task_options
 @dataset_options
 @sweep_option

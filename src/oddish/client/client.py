@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 from urllib.parse import quote
 
+from oddish.client.analysis import Analysis
 from oddish.client.archive import EXPIRED, packed
 from oddish.client.browsing import Browsing
 from oddish.client.credentials import Credentials
@@ -26,9 +27,12 @@ from oddish.client.types import (
     BatchAnswer,
     BatchResult,
     Cancelled,
+    Deleted,
     Experiment,
     Health,
     Load,
+    RegistryAuth,
+    Retries,
     Submitted,
     SweepRequest,
     Task,
@@ -124,6 +128,11 @@ class Client:
     def sharing(self) -> Sharing:
         """Experiments that whoever has their link may read."""
         return Sharing(self._connection)
+
+    @property
+    def analysis(self) -> Analysis:
+        """What is found out about the trials of tasks."""
+        return Analysis(self._connection)
 
     def close(self) -> None:
         self._connection.close()
@@ -272,6 +281,49 @@ class Client:
             "Cancelled",
             self._connection.call("POST", "/tasks/cancel", body=body, idempotency_key=secrets.token_hex(16)),
         )
+
+    def retry(
+        self,
+        *,
+        trial_ids: Sequence[str] = (),
+        task_id: str | None = None,
+        experiment_id: str | None = None,
+        registry_auth: Sequence[RegistryAuth] = (),
+        gate_baselines: bool = True,
+    ) -> Retries:
+        """Run trials again: those named, or what failed, was cancelled or skipped of a task or an experiment.
+
+        All of them in one transaction; each gets a new one in its place.
+        """
+        from oddish.client.connection import EXAMINATION_TIMEOUT
+
+        named = {"trial_ids": list(trial_ids), "task_id": task_id, "experiment_id": experiment_id}
+        body: dict[str, object] = {name: value for name, value in named.items() if value}
+        body["gate_baselines"] = gate_baselines
+        if registry_auth:
+            body["registry_auth"] = list(registry_auth)
+        answer = self._connection.call(
+            "POST", "/trials/retry", body=body, idempotency_key=secrets.token_hex(16), timeout=EXAMINATION_TIMEOUT
+        )
+        return members(answer, Retries, *Retries.__required_keys__)
+
+    def delete_trial(self, trial_id: str) -> Deleted:
+        """It is found nowhere any more; one that has not ended is stopped. Takes a key of an admin, as the others."""
+        return self._delete("trials", trial_id)
+
+    def delete_task(self, task_id: str) -> Deleted:
+        """With all its versions and trials. Its name is free again."""
+        return self._delete("tasks", task_id)
+
+    def delete_experiment(self, experiment_id: str) -> Deleted:
+        """By id or name, with the trials that ran in it. Its name is free again."""
+        return self._delete("experiments", experiment_id)
+
+    def _delete(self, collection: str, name: str) -> Deleted:
+        from oddish.client.connection import EXAMINATION_TIMEOUT
+
+        answer = self._connection.call("DELETE", f"/{collection}/{_segment(name)}", timeout=EXAMINATION_TIMEOUT)
+        return members(answer, Deleted, "message")
 
 
 def _outcome(result: BatchResult) -> Submitted | ApiError:

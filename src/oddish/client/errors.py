@@ -19,6 +19,13 @@ class ApiError(OddishError):
         return self.problem.get("code") or self.code
 
 
+class AnalysisNotEnabled(OddishError):
+    """The analysis of trials was asked for at a server that does not analyse any."""
+
+    code = "analysis_not_enabled"
+    status = 404
+
+
 class Unreachable(OddishError):
     """No answer came from the server."""
 

@@ -226,6 +226,8 @@ class Trial(TypedDict):
     cost_usd: float | None
     cost_is_estimated: bool | None
     phase_timing: dict[str, JSON] | None
+    origin: NotRequired[str]
+    """``imported`` when it ran elsewhere."""
     superseded_by_trial_id: str | None
     queue_info: QueueInfo | None
     created_at: str
@@ -241,6 +243,7 @@ class ExperimentRef(TypedDict):
 class Experiment(TypedDict):
     id: str
     name: str
+    trials: NotRequired[int]
 
 
 class TrialFile(TypedDict):
@@ -390,6 +393,40 @@ class Cancelled(TypedDict):
     not_found_task_ids: list[str]
     tasks_found: int
     tasks_cancelled: int
+    trials_cancelled: int
+
+
+class RetriedTrial(TypedDict):
+    """A trial and the one that has taken its place."""
+
+    trial_id: str
+    new_trial_id: str
+    task_id: str
+    experiment_id: str
+    status: str
+    """Of the new one: ``queued``, or ``skipped`` where the baseline gate is closed."""
+
+
+class RefusedTrial(TypedDict):
+    """A trial that does not run again, and why."""
+
+    trial_id: str
+    error: "Problem"
+
+
+class Retries(TypedDict):
+    retried: list[RetriedTrial]
+    refused: list[RefusedTrial]
+    queued: int
+    skipped: int
+    failed: int
+
+
+class Deleted(TypedDict):
+    message: str
+    kind: Literal["trial", "task", "experiment"]
+    deleted: str
+    trials_deleted: int
     trials_cancelled: int
 
 

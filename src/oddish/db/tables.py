@@ -201,6 +201,7 @@ trials = Table(
     Column("secret_id", Text, ForeignKey("secrets.id", ondelete="SET NULL")),
     Column("origin", Text, nullable=False, server_default=text("'oddish'")),
     Column("is_probe", Boolean, nullable=False, server_default=text("false")),
+    Column("gated", Boolean, nullable=False, server_default=text("false")),
     Column("created_by", Text, ForeignKey("users.id"), nullable=False),
     Column("status", Text, nullable=False, server_default=text("'queued'")),
     Column("attempts", Integer, nullable=False, server_default=text("0")),

@@ -33,7 +33,8 @@ async def get_or_create(
 ) -> Experiment:
     """The experiment with the id, else with the name ``reference``, else a new one of that name, or of a fresh one.
 
-    Waits for another transaction that is about to create the same name. Raises ``NotRunnable`` for a collection.
+    It is not deleted before the caller's transaction ends. Waits for another one that is about to create the same name,
+    or to delete it. Raises ``NotRunnable`` for a collection.
     """
     for _ in range(ATTEMPTS):
         found = await _find(connection, principal, reference) if reference is not None else None
@@ -46,11 +47,12 @@ async def get_or_create(
 
 
 async def _find(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment | None:
+    found = experiments.c.id == experiment_id(principal, reference)
     row = (
         await connection.execute(
-            select(experiments.c.id, experiments.c.name, experiments.c.is_collection).where(
-                experiments.c.id == experiment_id(principal, reference)
-            )
+            select(experiments.c.id, experiments.c.name, experiments.c.is_collection)
+            .where(found, experiments.c.deleted_at.is_(None))
+            .with_for_update(read=True, key_share=True)
         )
     ).one_or_none()
     if row is None:

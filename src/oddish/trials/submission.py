@@ -1,8 +1,8 @@
 """Submitting: from a list of configurations to exactly the trials that are missing, and their jobs.
 
-One transaction creates everything or nothing. Locks, in this order: the experiment's name, the task row, the trials
-that are replaced, the jobs of trials that a gate waits for, then what ``enqueue`` takes. Two submissions to one
-task take turns at the task row.
+One transaction creates everything or nothing. Locks, in this order: the experiment's name, or its row (shared), the
+task row, the trials that are replaced, the jobs of trials that a gate waits for, then what ``enqueue`` takes. Two
+submissions to one task take turns at the task row.
 """
 
 from collections import Counter
@@ -272,6 +272,7 @@ class _Creation:
             "harbor_config": entry.harbor,
             "unit_hash": entry.hash,
             "secret_id": secret_id,
+            "gated": self.submission.gate_baselines and not is_baseline(entry),
             "created_by": self.principal.user_id,
             "max_attempts": self._max_attempts,
         }

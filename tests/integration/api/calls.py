@@ -55,6 +55,16 @@ def _upload(furnished: Furnished, server: Server) -> str:
     return server.services.signer.sign("PUT", "uploads/new.tar.gz", expires_in=60, size_limit=1000)
 
 
+def _ended(furnished: Furnished, server: Server) -> str:
+    """Of a trial that failed and that nothing has replaced, one that waits at the moment if need be."""
+    failed = "SELECT id FROM trials WHERE status = 'failed' AND superseded_by_trial_id IS NULL AND org_id = 'default'"
+    if not (found := server.sql(f"{failed} LIMIT 1")):
+        waits = "SELECT id FROM jobs WHERE state = 'ready' LIMIT 1"
+        server.sql(f"UPDATE jobs SET state = 'failed', finished_at = now() WHERE id = ({waits})")  # noqa: S608
+        found = server.sql(f"{failed} LIMIT 1")
+    return f"/trials/{found[0][0]}/retry"
+
+
 def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
     return {"task_id": furnished.names["task_id"], "configs": [{"agent": agent, "n_trials": 9}]}
 
@@ -119,6 +129,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", "/tasks/{task_id}/tags"): Call(1, body=lambda _: {"add": {"suite": "a"}, "remove": ["wip"]}),
     ("POST", "/experiments/{experiment_id}/unpublish"): Call(2),
     ("POST", "/experiments/{experiment_id}/publish"): Call(2),
+    ("POST", "/trials/retry"): Call(22, body=lambda there: {"task_id": there.names["task_id"]}),
+    ("POST", "/trials/{trial_id}/retry"): Call(20, url=_ended),
     ("POST", "/api-keys"): Call(4, body=lambda _: {"name": "new", "scope": "read"}),
     ("DELETE", "/api-keys/{key_id}"): Call(5),
     ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "another value"}, elsewhere=200),
@@ -126,4 +138,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
     ("PUT", "/tasks/{task_id}/versions/{version}/default"): Call(2),
     ("PUT", "/admin/weights"): Call(2, body=lambda _: {"user": "admin", "weight": 2}, elsewhere=404),
+    ("DELETE", "/trials/{trial_id}"): Call(4),
+    ("DELETE", "/experiments/{experiment_id}"): Call(5),
+    ("DELETE", "/tasks/{task_id}"): Call(5),
 }

@@ -42,6 +42,8 @@ POSSIBLE: Mapping[str, object] = {
     "tags": {"a": "b"},
 }
 """Members whose values are refused unless they mean something here."""
+TURNS = {"get": 0, "delete": 2}
+"""What is read is read first and deleted last, a trial before the others, which take it with them."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 FIXED = hypothesis.settings(
     max_examples=EXAMPLES,
@@ -68,7 +70,8 @@ def test_every_route_keeps_what_the_description_promises(
     server: Server, client: httpx2.Client, furnished: Furnished
 ) -> None:
     description = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
-    operations = sorted((found.ok() for found in description.get_all_operations()), key=lambda one: one.method != "get")
+    found = [operation.ok() for operation in description.get_all_operations()]
+    operations = sorted(found, key=lambda one: (TURNS.get(one.method, 1), "{trial_id}" not in one.path))
     tallies: dict[str, Tally] = {}
     with requests.Session() as session:
         for operation in operations:

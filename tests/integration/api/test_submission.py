@@ -110,17 +110,6 @@ def test_concurrent_submissions_share_the_new_experiment(
     assert server.sql("SELECT count(*) FROM experiments") == [(1,)]
 
 
-def test_concurrent_identical_submissions_create_one_set(server: Server, client: httpx2.Client, task_id: str) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: sweep(client, task_id, experiment_id="shared"), range(8)))
-    assert [answer.status_code for answer in answers] == [200] * 8
-    assert sorted(trial_id for answer in answers for trial_id in answer.json()["new_trial_ids"]) == [
-        f"{task_id}-0",
-        f"{task_id}-1",
-    ]
-    assert server.sql("SELECT count(*) FROM trials") == [(2,)]
-
-
 def test_a_submission_without_experiment_gets_a_named_one(client: httpx2.Client, task_id: str) -> None:
     answer = sweep(client, task_id).json()
     assert len(answer["experiment_id"]) == 8

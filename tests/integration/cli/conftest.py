@@ -93,6 +93,8 @@ class FakeServer:
     shortfall: int | None = None
     """How many trials a submission creates, when the experiment has the others already."""
     tick: Callable[["FakeServer"], None] = lambda server: None
+    unretryable: dict[str, str] = field(default_factory=dict)
+    """Why trials cannot run again, by their ids."""
     workers: int = 1
     version: str = "9.9.9"
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -127,6 +129,10 @@ class FakeServer:
                 return 200, {}
             if headers.get("authorization") != f"Bearer {KEY}" and url.path != "/health":
                 return 401, {"detail": "The key is unknown.", "code": "unauthenticated"}
+            if method == "DELETE":
+                return self._delete(url.path.split("/")[-1])
+            if "/qa/" in url.path:
+                return 404, {"detail": f"There is no {url.path} here.", "code": "not_found"}
             name = f"{method.lower()}_{re.sub('[^a-z]+', '_', url.path.split('/')[-1])}"
             if method == "GET" and (found := re.fullmatch("/trials/([^/]+)/(files|logs)", url.path)):
                 return self._evidence(*found.groups(), query)
@@ -246,6 +252,33 @@ class FakeServer:
         total = {"total": len(results), "succeeded": succeeded, "failed": len(results) - succeeded}
         return (200 if succeeded == len(results) else 207), total | {"results": results}
 
+    def post_retry(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
+        problem = {"type": "about:blank", "title": "Conflict", "status": 409, "code": "lost_race"}
+        refused = [name for name in body["trial_ids"] if name in self.unretryable]
+        retried = [name for name in body["trial_ids"] if name not in self.unretryable]
+        return 200, {
+            "retried": [
+                {
+                    "trial_id": name,
+                    "new_trial_id": f"{name}-again",
+                    "task_id": name.rpartition("-")[0],
+                    "experiment_id": "e0000001",
+                    "status": "queued",
+                }
+                for name in retried
+            ],
+            "refused": [{"trial_id": name, "error": problem | {"detail": self.unretryable[name]}} for name in refused],
+            "queued": len(retried),
+            "skipped": 0,
+            "failed": len(refused),
+        }
+
+    def _delete(self, name: str) -> tuple[int, object]:
+        known = {*self.tasks, *self.experiments, *(trial["id"] for trial in self.trials())}
+        if name not in known:
+            return 404, {"detail": f"{name} is not here.", "code": "not_found"}
+        return 200, {"message": f"Deleted {name}.", "deleted": name, "trials_deleted": 1, "trials_cancelled": 0}
+
     def post_cancel(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         wanted = self.experiments.get(body.get("experiment_id", ""), body.get("experiment_id"))
         cancelled = 0
@@ -287,7 +320,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
             self.end_headers()
             self.wfile.write(encoded)
 
-        do_GET = do_POST = do_PUT = handle_one  # noqa: N815
+        do_GET = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Tests print nothing."""

@@ -52,6 +52,9 @@ def test_what_others_depend_on_is_for_admins() -> None:
         ("PUT", "/admin/weights"),
         ("PUT", "/secrets/{name}"),
         ("DELETE", "/secrets/{name}"),
+        ("DELETE", "/trials/{trial_id}"),
+        ("DELETE", "/experiments/{experiment_id}"),
+        ("DELETE", "/tasks/{task_id}"),
     }
 
 

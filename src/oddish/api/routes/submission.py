@@ -68,7 +68,7 @@ async def submit_repeatably(
     """Submit once per key, and once more for each time that what the key stands for came to nothing."""
 
     async def work(once: Once) -> bytes:
-        prepared = await prepare(services.engine, _policy(services), principal, _submission(body), ground)
+        prepared = await prepare(services.engine, policy_of(services), principal, _submission(body), ground)
         async with once.transaction() as connection:
             submitted = await submit(connection, services.keyring, prepared)
             answer = await once.keep(connection, await _response(connection, principal, body, submitted))
@@ -194,7 +194,7 @@ def _config(config: SweepConfig, environment: str | None) -> TrialConfig:
     )
 
 
-def _policy(services: Services) -> Policy:
+def policy_of(services: Services) -> Policy:
     settings = services.settings
     return Policy(
         max_attempts=settings.max_trial_attempts,
