@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bench import history
 from bench.databases import KEY, Database, api, database
@@ -188,6 +189,8 @@ ASKED: Mapping[str, str] = {
 @dataclass(frozen=True)
 class Search:
     milliseconds: Sequence[float]
+    processor: Sequence[float]
+    """Milliseconds of PostgreSQL's processor, which other load does not blur."""
     statements: int
 
 
@@ -218,20 +221,21 @@ def fill(where: Database, *, trials: int) -> None:
 
 
 def measured(where: Database, client: Client, *, rounds: int) -> tuple[Sequence[float], Mapping[str, Search]]:
-    """Of ``/health`` and of every filter, by turns; the first of each is not counted."""
+    """Of ``/health`` and of every filter, by turns, after each has been asked once."""
     asked = {name: parse(pairs(text)) for name, text in ASKED.items()}
     floor: list[float] = []
     times: dict[str, list[float]] = {name: [] for name in asked}
-    for number in range(rounds + 1):
-        health = _timed(client, None)
-        taken = {name: _timed(client, wanted) for name, wanted in asked.items()}
-        if number:
-            floor.append(health)
-            for name, milliseconds in taken.items():
-                times[name].append(milliseconds)
+    processor: dict[str, list[float]] = {name: [] for name in asked}
     with logged(where.log, plain(where.url)) as log:
         counts = {name: _statements(client, log, wanted) for name, wanted in asked.items()}
-    return floor, {name: Search(times[name], counts[name]) for name in asked}
+        backends = log.processes(CONNECTION_NAME)
+    for _ in range(rounds):
+        floor.append(_timed(client, None))
+        for name, wanted in asked.items():
+            before = _processor(backends)
+            times[name].append(_timed(client, wanted))
+            processor[name].append(_processor(backends) - before)
+    return floor, {name: Search(times[name], processor[name], counts[name]) for name in asked}
 
 
 def pairs(text: str) -> Iterable[tuple[str, str]]:
@@ -246,17 +250,24 @@ def listing(found: Mapping[str, Search]) -> str:
             name,
             shown(percentile(search.milliseconds, 0.5), UNIT),
             shown(percentile(search.milliseconds, 0.95), UNIT),
+            shown(percentile(search.processor, 0.95), UNIT),
             str(search.statements),
         )
         for name, search in found.items()
     ]
-    return markdown(("filter", "p50", "p95", "statements"), lines)
+    return markdown(("filter", "p50", "p95", "processor of PostgreSQL, p95", "statements"), lines)
 
 
 def _timed(client: Client, wanted: Browse | None) -> float:
     began = time.perf_counter()
     _ask(client, wanted)
     return (time.perf_counter() - began) * 1000
+
+
+def _processor(processes: Iterable[int]) -> float:
+    """Milliseconds that these processes have run."""
+    used = [Path(f"/proc/{process}/schedstat").read_text().split()[0] for process in processes]
+    return sum(map(int, used)) / 1e6
 
 
 def _ask(client: Client, wanted: Browse | None) -> None:

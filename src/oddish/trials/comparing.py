@@ -3,57 +3,50 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, ScalarSelect, and_, case, func, select
+from sqlalchemy import ColumnElement, Double, case, func, literal, select
 
 from oddish.browsing import Filter
 from oddish.db.tables import tasks, trials
 from oddish.identity.principal import Principal
-from oddish.trials.figures import counted, runtime, tokens
+from oddish.trials.figures import Figures, counted, runtime, tokens
 
 MORE_IS_BETTER = frozenset({"reward", "pass_rate"})
 DEFAULT_METRIC, DEFAULT_AGGREGATE = "reward", "avg"
 RATE = "pass_rate"
 
 
-def comparisons(principal: Principal, wanted: Filter) -> Iterator[ColumnElement[bool]]:
+def comparisons(principal: Principal, wanted: Filter, figures: Figures) -> Iterator[ColumnElement[bool]]:
     if wanted.compare_by and wanted.compare_a and wanted.compare_b:
-        yield _beats(principal, wanted, wanted.compare_by, wanted.compare_a, wanted.compare_b)
+        metric, aggregate = wanted.compare_metric or DEFAULT_METRIC, wanted.compare_agg or DEFAULT_AGGREGATE
+        ours, theirs = (
+            figures.of(_aggregate(metric, aggregate).filter(trials.c[wanted.compare_by] == name, *_measured(metric)))
+            for name in (wanted.compare_a, wanted.compare_b)
+        )
+        yield from _beats(ours, theirs, metric, wanted)
     if wanted.top_by and wanted.top_value:
         yield _is_top(principal, wanted.top_by, wanted.top_value, wanted.top_metric or DEFAULT_METRIC)
 
 
-def _beats(principal: Principal, wanted: Filter, by: str, one: str, other: str) -> ColumnElement[bool]:
-    metric = wanted.compare_metric or DEFAULT_METRIC
-    aggregate = wanted.compare_agg or DEFAULT_AGGREGATE
-    ours, theirs = (_value(principal, by, name, metric, aggregate) for name in (one, other))
+def _beats(
+    ours: ColumnElement[Any], theirs: ColumnElement[Any], metric: str, wanted: Filter
+) -> Iterator[ColumnElement[bool]]:
     lead = ours - theirs if metric in MORE_IS_BETTER else theirs - ours
-    margin: Any = wanted.compare_margin or 0
-    if wanted.compare_margin_unit == "percent":
-        margin = margin / 100 * func.abs(theirs)
-    return and_(lead > 0, lead >= margin)
+    yield lead > 0
+    if wanted.compare_margin:
+        margin: Any = literal(wanted.compare_margin, Double)
+        yield lead >= (margin / 100 * func.abs(theirs) if wanted.compare_margin_unit == "percent" else margin)
 
 
 def _is_top(principal: Principal, by: str, name: str, metric: str) -> ColumnElement[bool]:
     each = (
-        select(_aggregate(metric, DEFAULT_AGGREGATE).label("value"))
+        select(trials.c[by].label("subject"), _aggregate(metric, DEFAULT_AGGREGATE).label("value"))
         .where(*counted(principal), *_measured(metric), trials.c[by].is_not(None))
         .group_by(trials.c[by])
         .correlate(tasks)
         .subquery()
     )
     best = func.max(each.c.value) if metric in MORE_IS_BETTER else func.min(each.c.value)
-    ours = _value(principal, by, name, metric, DEFAULT_AGGREGATE)
-    return ours == select(best).correlate(tasks).scalar_subquery()
-
-
-def _value(principal: Principal, by: str, name: str, metric: str, aggregate: str) -> ScalarSelect[Any]:
-    """Of one agent or model; NULL without a trial that was measured."""
-    return (
-        select(_aggregate(metric, aggregate))
-        .where(*counted(principal), *_measured(metric), trials.c[by] == name)
-        .correlate(tasks)
-        .scalar_subquery()
-    )
+    return select(best.filter(each.c.subject == name) == best).correlate(tasks).scalar_subquery()
 
 
 def _measured(metric: str) -> Iterator[ColumnElement[bool]]:
@@ -73,7 +66,7 @@ def _of_trial(metric: str) -> ColumnElement[Any]:
     return values[metric]
 
 
-def _aggregate(metric: str, aggregate: str) -> ColumnElement[Any]:
+def _aggregate(metric: str, aggregate: str) -> Any:
     value = _of_trial(metric)
     if aggregate == "median":
         return func.percentile_cont(0.5).within_group(value)

@@ -5,12 +5,11 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Double,
     FromClause,
-    Numeric,
     and_,
     case,
     cast,
-    extract,
     func,
     literal,
     literal_column,
@@ -39,11 +38,11 @@ def counted(principal: Principal, *, probes: bool = False) -> list[ColumnElement
     ]
 
 
-def tokens() -> ColumnElement[Any]:
+def tokens() -> ColumnElement[float]:
     """Read and written by a trial; NULL where neither is known."""
     read, written = trials.c.input_tokens, trials.c.output_tokens
     known = or_(read.is_not(None), written.is_not(None))
-    return case((known, func.coalesce(cast(read, Numeric), 0) + func.coalesce(written, 0)))
+    return case((known, func.coalesce(cast(read, Double), 0.0) + func.coalesce(cast(written, Double), 0.0)))
 
 
 def cost() -> ColumnElement[float]:
@@ -51,9 +50,9 @@ def cost() -> ColumnElement[float]:
     return case((trials.c.cost_usd.is_not(None), func.least(trials.c.cost_usd, SUMMABLE)))
 
 
-def runtime() -> ColumnElement[Any]:
+def runtime() -> ColumnElement[float]:
     """Seconds from the first start of a trial to its end."""
-    return extract("epoch", trials.c.finished_at - trials.c.started_at)
+    return func.date_part("epoch", trials.c.finished_at - trials.c.started_at, type_=Double)
 
 
 def _number(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
@@ -95,6 +94,12 @@ class Figures:
     def __getitem__(self, name: str) -> ColumnElement[Any]:
         self._used[name] = FIGURES[name]
         return literal_column(f"{ALIAS}.{name}", FIGURES[name].type)
+
+    def of(self, aggregate: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Another one, as an aggregate over the trials of a task that count."""
+        name = f"figure_{len(self._used)}"
+        self._used[name] = aggregate
+        return literal_column(f"{ALIAS}.{name}", aggregate.type)
 
     def beside(self, source: FromClause) -> FromClause:
         """``source``, which has the tasks, with the figures that were made use of."""

@@ -75,7 +75,7 @@ def _all_of(principal: Principal, wanted: Filter, figures: Figures) -> ColumnEle
         *_of_task(principal, wanted),
         *_of_trials(principal, wanted),
         *_of_figures(wanted, figures),
-        *comparisons(principal, wanted),
+        *comparisons(principal, wanted, figures),
     )
 
 
