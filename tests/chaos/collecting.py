@@ -32,6 +32,8 @@ SELECT subject_id, state FROM jobs
 WHERE state IN ('held', 'ready', 'scheduled', 'running') AND subject_id LIKE %s ORDER BY id
 """
 OWN_END = re.compile(r"/oddish/(worker|api)/__main__\.py")
+ERROR = re.compile(r"[A-Za-z_][\w.]*(:|$)")
+"""The last line of a traceback."""
 LARGEST = 64 * 1024 * 1024
 
 
@@ -67,12 +69,15 @@ def collect(
 def defects(log: str) -> list[str]:
     """Of one server or worker: events with a traceback, and tracebacks of its own end."""
     found = []
+    ending = False
     for line in log.splitlines():
         try:
             event = json.loads(line)
         except ValueError:
-            if OWN_END.search(line):
-                found.append("it ended with a traceback")
+            ending = ending or bool(OWN_END.search(line))
+            if ending and ERROR.match(line):
+                found.append(f"it ended with {line}")
+                ending = False
             continue
         if isinstance(event, dict) and "exception" in event:
             found.append(f"{event.get('event')}: {str(event['exception']).strip().splitlines()[-1]}")

@@ -18,6 +18,7 @@ def test_an_event_with_a_traceback_is_a_defect_named_by_its_last_line() -> None:
 
 
 def test_a_worker_that_ends_with_a_traceback_is_a_defect() -> None:
-    assert defects('Traceback:\n  File "/x/oddish/worker/__main__.py", line 54, in <module>\n') == [
-        "it ended with a traceback"
-    ]
+    log = (
+        'Traceback:\n  File "/x/oddish/worker/__main__.py", line 54, in <module>\n    main()\n    ^^^^^^\nKeyError: 1\n'
+    )
+    assert defects(log) == ["it ended with KeyError: 1"]

@@ -81,8 +81,18 @@ class Services:
 
     async def prepare(self) -> None:
         """Refuse a database, key or binding that cannot be served; make the first key, apply the limits of today."""
-        await self._check_schema()
+        try:
+            await self._prepare()
+        except SQLAlchemyError as error:
+            raise Unavailable(
+                f"The database cannot be used: {error.__cause__ or error}.",
+                fix="Check ODDISH_DATABASE_URL and that PostgreSQL runs.",
+            ) from error
+
+    async def _prepare(self) -> None:
         async with self.reads.connect() as connection:
+            schema = await read_schema(connection)
+            schema.check()
             await check_secret_key(connection, self.keyring, self.settings.home, who="server")
         bootstrap = self.settings.bootstrap_key
         if bootstrap is not None:
@@ -96,17 +106,6 @@ class Services:
                     )
         async with self.engine.begin() as connection:
             await deploy(connection, self.limits)
-
-    async def _check_schema(self) -> None:
-        try:
-            async with self.reads.connect() as connection:
-                schema = await read_schema(connection)
-        except SQLAlchemyError as error:
-            raise Unavailable(
-                f"The database does not answer: {error.__cause__ or error}.",
-                fix="Check ODDISH_DATABASE_URL and that PostgreSQL runs.",
-            ) from error
-        schema.check()
 
     @property
     def archive_limits(self) -> ArchiveLimits:

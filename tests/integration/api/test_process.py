@@ -151,6 +151,13 @@ def test_a_taken_port_is_named(database_url: str, oddish_home: Path) -> None:
     assert "ODDISH_PORT" in message
 
 
+def test_a_database_that_fails_while_the_server_starts_is_no_traceback(database_url: str, oddish_home: Path) -> None:
+    with psycopg.connect(plain(database_url), autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')  # type: ignore[call-overload]
+    assert "The database cannot be used: cannot execute" in refusal(environment(database_url, oddish_home))
+
+
 def test_an_unknown_schema_is_refused_by_name(database_url: str, oddish_home: Path, postgres: Postgres) -> None:
     with psycopg.connect(plain(database_url), autocommit=True) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -191,7 +198,7 @@ def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Pat
     [
         ("ODDISH_BOOTSTRAP_KEY", "secret", "32 lower-case hex digits"),
         ("ODDISH_DATABASE_URL", "", "ODDISH_DATABASE_URL is empty"),
-        ("ODDISH_DATABASE_URL", "postgresql+psycopg://nobody@/none?host=/nowhere", "database does not answer"),
+        ("ODDISH_DATABASE_URL", "postgresql+psycopg://nobody@/none?host=/nowhere", "database cannot be used"),
         ("ODDISH_STORAGE_URL", "ftp://x", "ftp://x"),
     ],
 )
