@@ -3,10 +3,14 @@
 ``pytest -s`` shows the calls.
 """
 
+import io
+import json
+import tarfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
-import httpx2
 import pytest
 
 from .serving import KEY, Server, TaskFolder
@@ -15,8 +19,13 @@ from .wire import (
     BATCH,
     BROWSED,
     CANCELLED,
+    DELETED,
     DETAIL,
+    FILES,
+    LOGS,
     SHARE,
+    SIGNED_FILES,
+    STRUCTURED,
     SUBMITTED,
     TARGET,
     TASK,
@@ -28,6 +37,16 @@ from .wire import (
 
 type NewTask = Callable[..., TaskFolder]
 
+TRACE = Path(__file__).parents[2] / "data" / "wire-trace.jsonl"
+RECORDED_TASK, RECORDED_EXPERIMENT = "hello-2cf24dba", "exp12345"
+LOG = b"did it"
+EVIDENCE = {
+    "result.json": b'{"task_name": "hello"}',
+    "agent/log.txt": LOG,
+    "agent/trajectory.json": b'{"schema_version": "ATIF-v1.4", "steps": []}',
+    "verifier/test-stdout.txt": b"1 passed",
+}
+
 
 @pytest.fixture
 def caller(server: Server) -> Iterator[Caller]:
@@ -38,55 +57,113 @@ def caller(server: Server) -> Iterator[Caller]:
     print("\n" + "\n".join(made.lines))  # noqa: T201 - shown by `pytest -s`
 
 
-def test_the_recorded_run_of_an_existing_client(
-    server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]
+def test_every_recorded_request_of_the_oldest_client_is_answered_as_it_needs(
+    server: Server, caller: Caller, new_task: NewTask
 ) -> None:
-    folder = new_task("hello")
-    server.offer("local", preference=1)
-    server.offer("docker", preference=0)
-    token = "b7036a9dec8d2b43142d08a03ca0690bd1a4a8ccb479c6ab87940a21ce6e508c"
+    Replay(server, caller, new_task("hello")).run()
+    assert sum(line.split()[2] == "200" for line in caller.lines) >= 35
 
-    init = client.post("/tasks/upload/init", json={"name": "hello", "content_hash": token})
-    assert init.status_code == 200
-    target = init.json()
-    assert target["upload_url"].startswith(server.url)
-    assert httpx2.put(target["upload_url"], content=folder.archive, headers=target["upload_headers"]).status_code == 200
-    completion = {"task_id": target["task_id"], "name": "hello", "version": 1, "content_hash": token}
-    complete = client.post("/tasks/upload/complete", json=completion)
-    assert complete.status_code == 200, complete.text
-    sweep = client.post(
-        "/tasks/sweep",
-        json={
-            "task_id": target["task_id"],
-            "configs": [{"agent": "nop", "model": None, "n_trials": 2, "environment": "docker"}],
-            "user": "root",
-            "priority": "low",
-            "run_analysis": False,
-            "experiment_id": "swift-comet-v8k2",
-            "environment": "docker",
-            "publish_experiment": False,
-            "content_hash": token,
-        },
-    )
-    assert sweep.status_code == 200, sweep.text
-    submitted = sweep.json()
-    assert submitted["trials_count"] == 2
-    assert submitted["providers"] == {"default": 2}
-    assert submitted["experiment_name"] == "swift-comet-v8k2"
 
-    task = client.get(f"/tasks/{target['task_id']}").json()
-    assert (task["status"], task["total"], task["completed"], task["failed"]) == ("pending", 2, 0, 0)
-    assert [trial["id"] for trial in task["trials"]] == [f"{target['task_id']}-{index}" for index in range(2)]
-    assert task["experiment_name"] == "swift-comet-v8k2"
-    assert [entry["id"] for entry in client.get("/tasks?limit=200&offset=0").json()] == [target["task_id"]]
-    by_experiment = client.get(f"/tasks?experiment_id={submitted['experiment_id']}").json()
-    assert [entry["id"] for entry in by_experiment] == [target["task_id"]]
-    cancelled = client.post("/tasks/cancel", json={"task_ids": [target["task_id"]]})
-    assert cancelled.status_code == 200
-    assert cancelled.json()["trials_cancelled"] == 2
-    after = client.get(f"/tasks/{target['task_id']}").json()
-    assert (after["status"], after["failed"]) == ("failed", 2)
-    assert {trial["harbor_stage"] for trial in after["trials"]} == {"cancelled"}
+class Replay:
+    """The recording, with what this server names in place of what that one named."""
+
+    def __init__(self, server: Server, caller: Caller, folder: TaskFolder) -> None:
+        self.server, self.caller, self.folder = server, caller, folder
+        self.names = {RECORDED_EXPERIMENT: "swift-comet-v8k2"}
+        self.target: dict[str, Any] = {}
+        self.files: dict[str, Any] = {}
+        self.trials = 0
+
+    def run(self) -> None:
+        for line in TRACE.read_text().splitlines():
+            record = json.loads(self.renamed(line))
+            assert record["idem"] is None
+            self.replay(record["m"], record["path"], record["body"])
+
+    def renamed(self, text: str) -> str:
+        for theirs, ours in self.names.items():
+            text = text.replace(theirs, ours)
+        return text
+
+    def replay(self, method: str, path: str, body: Any) -> None:
+        call = self.caller.call
+        match method, path.partition("?")[0].strip("/").split("/"):
+            case "POST", ["tasks", "upload", "init"]:
+                self.target = call(method, path, TARGET, body)
+                self.names[RECORDED_TASK] = self.target["task_id"]
+                assert self.target["content_unchanged"] == (self.target["upload_url"] is None)
+            case ("PUT", ["blob", _]) | ("POST", ["tasks", "upload", "complete"]) if self.target["content_unchanged"]:
+                self.caller.skip(method, path, "the server has this content")
+            case "PUT", ["blob", _]:
+                self.caller.put(self.target, self.folder.archive)
+            case "POST", ["tasks", "upload", "complete"]:
+                call(method, path, VERSION, body)
+            case "POST", ["tasks", "sweep"]:
+                self.submitted(call(method, path, SUBMITTED, body), body)
+            case "GET", ["tasks", _, "files"]:
+                self.files = call(method, path, SIGNED_FILES)
+            case "GET", ["blob", _]:
+                self.fetch_task_files()
+            case "GET", ["tasks", *_]:
+                self.task_read(call(method, path, [TASK] if path.startswith("/tasks?") else TASK))
+            case "GET", ["public", *_]:
+                self.caller.skip(method, path, "asked only when the call before was refused")
+            case "GET", ["trials", trial_id, *what]:
+                self.trial_read(trial_id, what, path)
+            case "POST", ["tasks", "cancel"]:
+                assert call(method, path, CANCELLED, body)["trials_cancelled"] == 0
+            case "DELETE", ["tasks", task_id]:
+                call(method, path, DELETED)
+                call("GET", f"/tasks/{task_id}", status=404)
+            case other:
+                raise AssertionError(f"{other} is not replayed")
+
+    def submitted(self, answer: dict[str, Any], body: dict[str, Any]) -> None:
+        wanted = sum(config["n_trials"] for config in body["configs"])
+        assert (answer["trials_count"], answer["experiment_name"]) == (wanted, body["experiment_id"])
+        assert list(answer["providers"]) == ["default"]
+        for index in range(self.trials, self.trials + wanted):
+            finish(self.server, f"{answer['id']}-{index}")
+        self.trials += wanted
+
+    def task_read(self, answer: Any) -> None:
+        (task,) = answer if isinstance(answer, list) else [answer]
+        assert (task["id"], task["status"]) == (self.target["task_id"], "completed")
+        assert {int(trial["id"].rpartition("-")[2]) for trial in task["trials"]} <= {*range(self.trials)}
+        assert all(trial["reward"] == 1 for trial in task["trials"])
+
+    def trial_read(self, trial_id: str, what: list[str], path: str) -> None:
+        match what:
+            case ["logs"]:
+                assert LOG.decode() in self.caller.call("GET", path, LOGS)["logs"]
+            case ["logs", "structured"]:
+                assert self.caller.call("GET", path, STRUCTURED)["trial_id"] == trial_id
+            case ["files"]:
+                listed = {file["path"]: file["size"] for file in self.caller.call("GET", path, FILES)["files"]}
+                assert listed == {name: len(content) for name, content in EVIDENCE.items()}
+            case ["files", *parts]:
+                assert self.caller.read(path) == EVIDENCE["/".join(parts)]
+            case [("result" | "trajectory") as document]:
+                name = "result.json" if document == "result" else "agent/trajectory.json"
+                assert self.caller.call("GET", path, dict) == json.loads(EVIDENCE[name])
+
+    def fetch_task_files(self) -> None:
+        if (archive := self.files["archive_url"]) is not None:
+            with tarfile.open(fileobj=io.BytesIO(self.caller.fetch(archive))) as tar:
+                members = [member for member in tar if member.isfile()]
+                assert "task.toml" in {member.name for member in members}
+                for member in members:
+                    assert tar.extractfile(member).read() == (self.folder.path / member.name).read_bytes()  # type: ignore[union-attr]
+            return
+        for file in self.files["files"]:
+            assert self.caller.fetch(file["url"]) == (self.folder.path / file["path"]).read_bytes()
+
+
+def finish(server: Server, trial_id: str) -> None:
+    """As a worker that has run it successfully."""
+    server.leave_files(trial_id, EVIDENCE)
+    server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", trial_id)
+    server.sql("UPDATE trials SET reward = 1, has_trajectory = true WHERE id = %s", trial_id)
 
 
 def test_experiments_are_run_read_and_cancelled_as_clients_do(caller: Caller, new_task: NewTask) -> None:
@@ -120,6 +197,19 @@ def test_tasks_are_browsed_as_clients_do(caller: Caller, new_task: NewTask) -> N
     browsed = caller.call("GET", "/tasks/browse?limit=25&offset=0&query=hel", BROWSED)
     assert [task["id"] for task in browsed["items"]] == [task_id]
     assert caller.call("GET", f"/tasks/{task_id}/detail", DETAIL)["totals"]["total_trials"] == 2
+
+
+def test_trials_are_retried_and_experiments_deleted_as_clients_do(caller: Caller, new_task: NewTask) -> None:
+    call = caller.call
+    task_id = upload(caller, new_task("hello"))
+    experiment = call("POST", "/tasks/sweep", SUBMITTED, submission(task_id))["experiment_id"]
+    call("POST", "/tasks/cancel", CANCELLED, {"task_ids": [task_id]})
+    call("POST", f"/trials/{task_id}-0/retry", dict, {"gate_baselines": True})
+    assert call("GET", f"/trials/{task_id}-0", TRIAL)["superseded_by_trial_id"] == f"{task_id}-2"
+    call("DELETE", f"/trials/{task_id}-2", DELETED)
+    call("GET", f"/trials/{task_id}-2", status=404)
+    call("DELETE", f"/experiments/{experiment}", DELETED)
+    assert call("GET", f"/tasks?experiment_id={experiment}", [TASK]) == []
 
 
 def test_experiments_are_published_as_clients_do(caller: Caller, new_task: NewTask) -> None:
