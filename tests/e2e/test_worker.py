@@ -46,6 +46,8 @@ async def test_metrics_and_test_counts_are_recorded(deployment: Deployment, exam
     async with RunningWorker(deployment.settings):
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["reward"], trial["total_steps"]) == ("success", 1.0, None)
+    assert trial["tool_counts"] is None
+    assert 0 < trial["duration_seconds"] < 60
     assert trial["result"]["checks_passed"] == trial["result"]["checks_total"] == 6
     tests = trial["result"]["_verifier"]
     assert (tests["tests"], tests["passed"], tests["failed"], tests["tool"]) == (6, 6, 0, "test.sh")
