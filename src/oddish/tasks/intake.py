@@ -3,7 +3,8 @@
 import asyncio
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,16 +44,26 @@ async def examine(
     size = (await store.head(object_key)).size
     if size > limits.max_bytes:
         raise TooLarge(f"The archive has {size} bytes, more than {limits.max_bytes}.", fix="Leave out large files.")
-    with tempfile.TemporaryDirectory(prefix="oddish-intake-", ignore_cleanup_errors=True) as scratch:
-        archive = Path(scratch) / "archive.tar.gz"
+    async with _scratch() as scratch:
+        archive = scratch / "archive.tar.gz"
         await store.fetch(object_key, archive)
-        content = await asyncio.to_thread(_read, archive, Path(scratch) / name, limits)
+        content = await asyncio.to_thread(_read, archive, scratch / name, limits)
     if client_hash.startswith(HASH_PREFIX) and client_hash != content.content_hash:
         raise ContentMismatch(
             f"The archive holds content {content.content_hash}, not {client_hash} as announced.",
             fix="Upload the task again; it may have changed meanwhile.",
         )
     return content
+
+
+@asynccontextmanager
+async def _scratch() -> AsyncIterator[Path]:
+    """A directory of its own. Removing one takes a while, in which others are served."""
+    scratch = tempfile.TemporaryDirectory(prefix="oddish-intake-", ignore_cleanup_errors=True)
+    try:
+        yield Path(scratch.name)
+    finally:
+        await asyncio.to_thread(scratch.cleanup)
 
 
 def _read(archive: Path, directory: Path, limits: ArchiveLimits) -> Content:

@@ -26,7 +26,7 @@ from oddish.queue.enqueue import Lane, NewJob, enqueue
 from oddish.queue.keys import BASELINE_AGENTS
 from oddish.registries import RegistryLogin, refuse_twice
 from oddish.tasks.tags import merged
-from oddish.trials.agents import credentials_of_agent, offered_names
+from oddish.trials.agents import offered_names
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
@@ -120,10 +120,11 @@ class Prepared:
     policy: Policy
     submission: Submission
     units: Sequence[Unit]
+    ground: Ground
 
 
 async def prepare(
-    engine: AsyncEngine, policy: Policy, principal: Principal, submission: Submission, ground: Ground
+    reads: AsyncEngine, policy: Policy, principal: Principal, submission: Submission, ground: Ground
 ) -> Prepared:
     """Raises ``NotFound`` for an unknown task, and what the configurations are refused for. May be repeated."""
     if submission.publish:
@@ -133,7 +134,7 @@ async def prepare(
     check_worker_files("credentials", submission.credentials, policy.doors)
     catalogue = await ground.catalogue()
     harbor = await _fixed_harbor(policy, submission.harbor)
-    async with engine.connect() as connection:
+    async with reads.connect() as connection:
         oldest = await oldest_environment(connection, principal, submission.task_id)
     units = [
         unit(
@@ -152,7 +153,7 @@ async def prepare(
         logins_for(entry.offer.environment, submission.logins)
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
     await ground.prepare(lanes)
-    return Prepared(principal, policy, submission, units)
+    return Prepared(principal, policy, submission, units, ground)
 
 
 async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepared) -> Submitted:
@@ -166,7 +167,7 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
         [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
         [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
     )
-    creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units)
+    creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units, prepared.ground)
     new_ids, gated_trials = await creation.run(connection, keyring, additions)
     await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
     if submission.publish:
@@ -199,6 +200,7 @@ class _Creation:
     task: Row[Any]
     version: Row[Any]
     units: Sequence[Unit]
+    ground: Ground
 
     async def run(
         self, connection: AsyncConnection, keyring: Keyring, additions: Sequence[Addition]
@@ -294,7 +296,7 @@ class _Creation:
     async def _check_credentials(self, connection: AsyncConnection, entry: Unit) -> None:
         """Raises ``MissingCredential`` for what the agent or the task names and nobody offers."""
         pool, agent = entry.offer.pool, entry.agent
-        table = None if agent in BASELINE_AGENTS else await credentials_of_agent(connection, agent, pool=pool)
+        table = None if agent in BASELINE_AGENTS else await self.ground.credentials(connection, agent, pool=pool)
         named = entry.names(self.version.definition, table)
         self.policy.environments.check_names(entry.offer.environment, named, self.version.definition)
         if named.names:

@@ -1,11 +1,12 @@
 """Tasks as they are read: each with the state of its trials, derived at that moment."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, case, func, literal, select, true
+from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, case, func, literal, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
@@ -94,7 +95,7 @@ class TaskFilter:
 
 async def list_tasks(connection: AsyncConnection, principal: Principal, wanted: TaskFilter) -> Sequence[TaskSummary]:
     """Newest first."""
-    statement = _visible(principal)
+    statement = _visible(principal.org_id)
     experiment = None
     if wanted.experiment is not None:
         experiment = experiment_id(principal, wanted.experiment)
@@ -115,15 +116,30 @@ async def list_tasks(connection: AsyncConnection, principal: Principal, wanted: 
     return await _read(connection, summaries)
 
 
+async def task_in_experiment(
+    connection: AsyncConnection, principal: Principal, task_id: str, experiment: str
+) -> TaskSummary:
+    """The task as it stands in the experiment with that id. Both are there."""
+    named = {"org_id": principal.org_id, "task_id": task_id, "experiment_id": experiment}
+    return TaskSummary(**(await connection.execute(_of_one(), named)).one()._mapping)
+
+
 async def get_task(connection: AsyncConnection, principal: Principal, task_id: str) -> TaskSummary:
     """Raises ``NotFound``."""
-    found = await _read(connection, _summaries(_visible(principal).where(tasks.c.id == task_id), None))
+    found = await _read(connection, _summaries(_visible(principal.org_id).where(tasks.c.id == task_id), None))
     if not found:
         raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
     return found[0]
 
 
-def _visible(principal: Principal) -> Select[Any]:
+@functools.cache
+def _of_one() -> Select[Any]:
+    """Built once: that takes longer than to execute it."""
+    visible = _visible(bindparam("org_id")).where(tasks.c.id == bindparam("task_id"))
+    return _summaries(visible, bindparam("experiment_id"))
+
+
+def _visible(org_id: Any) -> Select[Any]:
     return (
         select(
             tasks.c.id,
@@ -142,7 +158,7 @@ def _visible(principal: Principal) -> Select[Any]:
         )
         .join(users, users.c.id == tasks.c.created_by)
         .where(
-            tasks.c.org_id == principal.org_id,
+            tasks.c.org_id == org_id,
             tasks.c.deleted_at.is_(None),
             tasks.c.current_version.is_not(None),
         )

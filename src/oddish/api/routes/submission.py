@@ -26,7 +26,7 @@ from oddish.trials.cancellation import cancel_batch, plan_cancellation
 from oddish.trials.ground import Ground
 from oddish.trials.lineage import any_ended_in_vain
 from oddish.trials.submission import Policy, Submission, Submitted, prepare, submit
-from oddish.trials.summaries import TaskFilter, list_tasks
+from oddish.trials.summaries import task_in_experiment
 from oddish.trials.units import TrialConfig
 
 log = structlog.get_logger()
@@ -68,7 +68,7 @@ async def submit_repeatably(
     """Submit once per key, and once more for each time that what the key stands for came to nothing."""
 
     async def work(once: Once) -> bytes:
-        prepared = await prepare(services.engine, policy_of(services), principal, _submission(body), ground)
+        prepared = await prepare(services.reads, policy_of(services), principal, _submission(body), ground)
         async with once.transaction() as connection:
             submitted = await submit(connection, services.keyring, prepared)
             answer = await once.keep(connection, await _response(connection, principal, body, submitted))
@@ -94,12 +94,11 @@ async def _stands(principal: Principal, connection: AsyncConnection, answer: byt
 async def _response(
     connection: AsyncConnection, principal: Principal, body: SweepSubmission, submitted: Submitted
 ) -> TaskResponse:
-    wanted = TaskFilter(experiment=submitted.experiment.id, task_id=submitted.task_id)
-    tasks = await list_tasks(connection, principal, wanted)
+    task = await task_in_experiment(connection, principal, submitted.task_id, submitted.experiment.id)
     return TaskResponse(
         id=submitted.task_id,
         name=submitted.name,
-        status=tasks[0].status,
+        status=task.status,
         priority=body.priority,
         trials_count=submitted.trials_count,
         providers=dict(submitted.providers),
@@ -107,7 +106,7 @@ async def _response(
         experiment_name=submitted.experiment.name,
         created_at=submitted.created_at,
         new_trial_ids=list(submitted.new_trial_ids),
-        other_version_trials=tasks[0].other_version_trials,
+        other_version_trials=task.other_version_trials,
         gated_trials=submitted.gated_trials,
         user_tags=dict(submitted.tags),
     )
@@ -154,7 +153,7 @@ async def cancel(
 
 def ground(services: Services) -> Ground:
     patience = services.settings.publication_wait_seconds
-    return Ground(services.engine, services.limits, patience_seconds=patience)
+    return Ground(services.reads, services.engine, services.limits, patience_seconds=patience)
 
 
 def _submission(body: SweepSubmission) -> Submission:

@@ -49,7 +49,7 @@ async def complete(
 
     async def work(once: Once) -> bytes:
         delivery = await uploads.receive(
-            services.engine,
+            services.reads,
             services.store,
             services.archive_limits,
             principal,
