@@ -1,5 +1,6 @@
 """Whether a disk has room for what runs on it. Standard library only: the command line imports it."""
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,11 @@ class Shortage:
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}"
+
+
+def is_full(error: OSError) -> bool:
+    """Whether it is for want of space on a disk, or of the user's share of it."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def free_bytes(directory: Path) -> int:

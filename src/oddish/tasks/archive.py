@@ -4,7 +4,6 @@ An archive is read once, forward, into a fresh directory beside its destination,
 accepted. Standard library only.
 """
 
-import errno
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oddish.errors import Conflict, Unavailable
+from oddish.room import is_full
 from oddish.tasks.extraction import Extraction
 from oddish.tasks.tarball import Tarball
 
@@ -65,7 +65,7 @@ def unpack(archive: Path | BinaryIO, destination: Path, limits: ArchiveLimits | 
         fresh.rename(destination)
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_full(error):
             raise Unavailable("No space left to unpack the archive.", fix="Free space on this machine.") from error
         raise
     except BaseException:

@@ -9,6 +9,7 @@ import signal
 import sys
 
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from oddish import __version__
 from oddish.db.ciphertexts import AnotherSecretKey
@@ -17,6 +18,7 @@ from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
 from oddish.listening import AddressTaken
 from oddish.logs import configure_logging
 from oddish.metrics import name_process
+from oddish.room import is_full
 from oddish.settings import Settings, UnreadableSetting, read_settings
 from oddish.worker.service import WorkerFenced, WorkerService
 
@@ -53,6 +55,14 @@ def main() -> int:
     except (OddishError, EngineUnavailable, WorkerFenced) as error:
         log.error("worker ended", error=str(error))
         return EXIT_UNREADABLE_SETTING if isinstance(error, AnotherSecretKey) else 1
+    except SQLAlchemyError as error:
+        log.error("worker ended", error=f"The database cannot be used: {error.__cause__ or error}.")
+        return 1
+    except OSError as error:
+        if not is_full(error):
+            raise
+        log.error("worker ended", error=f"There is no room on the disk: {error}.")
+        return 1
     return 0
 
 

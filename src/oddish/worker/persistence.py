@@ -54,6 +54,6 @@ async def outlast[Result](action: Callable[[], Awaitable[Result]]) -> Result:
 
 
 def _refused(error: DBAPIError) -> bool:
-    """No connection could be made, or the server is starting, stopping or short of connections."""
+    """No connection could be made, the server is starting, stopping or short of connections, or a lock took long."""
     sqlstate: str | None = getattr(error.orig, "sqlstate", None)
-    return sqlstate is None or sqlstate[:2] in ("08", "53", "57")
+    return sqlstate is None or sqlstate[:2] in ("08", "53", "57") or sqlstate == "55P03"

@@ -33,3 +33,25 @@ async def test_a_transaction_that_a_deadlock_ended_is_done_again(engine: AsyncEn
         await other.execute(LOCK, {"lock": 2})
     assert await insisting == "done"
     assert turns == 2
+
+
+async def test_a_lock_that_others_hold_for_long_is_waited_for_again(engine: AsyncEngine) -> None:
+    turns = 0
+    again = asyncio.Event()
+
+    async def locking(connection: AsyncConnection) -> str:
+        nonlocal turns
+        turns += 1
+        if turns == 1:
+            await connection.execute(text("SET LOCAL lock_timeout = '20ms'"))
+        else:
+            again.set()
+        await connection.execute(LOCK, {"lock": 3})
+        return "done"
+
+    async with engine.begin() as other:
+        await other.execute(LOCK, {"lock": 3})
+        insisting = asyncio.create_task(insist(engine, locking))
+        await again.wait()
+    assert await insisting == "done"
+    assert turns == 2
