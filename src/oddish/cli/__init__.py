@@ -14,6 +14,7 @@ from oddish.cli.group import LazyGroup
     commands_by_name={
         "run": ("oddish.cli.run", "Run an agent on a task or a dataset and watch it."),
         "ls": ("oddish.cli.ls", "List tasks, found by what they are and what came of them."),
+        "upload": ("oddish.cli.upload", "Register tasks, or import trials of Harbor jobs."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
         "pull": ("oddish.cli.pull", "Copy the files of trials and tasks to this machine."),
         "tag": ("oddish.cli.tag", "Tag a task, or take tags away."),

@@ -15,6 +15,7 @@ from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
 from oddish.client.evidence import Evidence
+from oddish.client.imports import Imports
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
 from oddish.client.retry import RetryPolicy
@@ -31,6 +32,7 @@ from oddish.client.types import (
     Experiment,
     Health,
     Load,
+    Priority,
     RegistryAuth,
     Retries,
     Submitted,
@@ -105,6 +107,11 @@ class Client:
         return Credentials(self._connection)
 
     @property
+    def imports(self) -> Imports:
+        """Trials that were run elsewhere."""
+        return Imports(self._connection)
+
+    @property
     def diagnostics(self) -> Diagnostics:
         """The state of the queue, and who works on it."""
         return Diagnostics(self._connection)
@@ -163,8 +170,20 @@ class Client:
         self._connection.calls_pace.fix(calls)
         self._connection.storage_pace.fix(calls)
 
-    def upload(self, task_dir: Path, *, name: str | None = None, force_new_version: bool = False) -> UploadedVersion:
-        """Make the server's version of the task equal to the directory; unchanged content is not sent again."""
+    def upload(
+        self,
+        task_dir: Path,
+        *,
+        name: str | None = None,
+        force_new_version: bool = False,
+        message: str | None = None,
+        user: str | None = None,
+        priority: Priority | None = None,
+    ) -> UploadedVersion:
+        """Make the server's version of the task equal to the directory; unchanged content is not sent again.
+
+        ``message`` describes a new version; ``user`` and ``priority`` are those of its task.
+        """
         from oddish.client.connection import EXAMINATION_TIMEOUT
 
         files = publish_set(task_dir)
@@ -172,6 +191,8 @@ class Client:
         init = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest} | (
             {"force_new_version": True} if force_new_version else {}
         )
+        if message is not None:
+            init["message"] = message
         target = self._upload_target(init)
         if target["content_unchanged"] or target.get("upload_url") is None:
             return target
@@ -185,7 +206,13 @@ class Client:
                 archive.send(self._connection, target)
         if not target["requires_completion"]:
             return target
-        completion = {"task_id": target["task_id"], "name": target["name"], "version": target["version"]}
+        completion: dict[str, object] = {
+            "task_id": target["task_id"],
+            "name": target["name"],
+            "version": target["version"],
+        }
+        of_task = {"user": user, "priority": priority}
+        completion |= {name: value for name, value in of_task.items() if value is not None}
         answer = self._connection.call(
             "POST",
             "/tasks/upload/complete",
@@ -243,9 +270,15 @@ class Client:
         return cast("Experiment", self._connection.call("GET", f"/experiments/{_segment(experiment_id)}"))
 
     def tasks(
-        self, *, experiment_id: str | None = None, limit: int = PAGE, offset: int = 0, include_trials: bool = True
+        self,
+        *,
+        experiment_id: str | None = None,
+        name: str | None = None,
+        limit: int = PAGE,
+        offset: int = 0,
+        include_trials: bool = True,
     ) -> list[Task]:
-        """Newest first. ``experiment_id`` is an id or a name."""
+        """Newest first. ``experiment_id`` is an id or a name, ``name`` the exact one of a task."""
         params: dict[str, str | int | bool] = {
             "limit": limit,
             "offset": offset,
@@ -254,6 +287,8 @@ class Client:
         }
         if experiment_id is not None:
             params["experiment_id"] = experiment_id
+        if name is not None:
+            params["name"] = name
         return items(self._connection.call("GET", "/tasks", params=params), Task, *TASK)
 
     def all_tasks(self) -> list[Task]:

@@ -218,7 +218,7 @@ trials = Table(
     Column("output_tokens", BigInteger),
     Column("total_steps", Integer),
     Column("total_tool_calls", Integer),
-    Column("tool_counts", JSONB),
+    Column("tool_counts", JSONB(none_as_null=True)),
     Column("duration_seconds", Double),
     Column("cost_usd", Double),
     Column("cost_is_estimated", Boolean),
@@ -229,6 +229,7 @@ trials = Table(
     Column("started_at", DateTime(timezone=True)),
     Column("finished_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
+    Column("external_trial_id", Text),
 )
 
 attempts = Table(

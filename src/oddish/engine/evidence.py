@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.documents import finite_number, mapping, read_object, sequence, text
+from oddish.documents import finite_number, mapping, read_object, sequence, text
 from oddish.engine.trajectory import TrajectoryMetrics, trajectory_metrics
 
 METRICS_LIMIT = 64 * 1024

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.documents import (
+from oddish.documents import (
     Problem,
     finite_number,
     is_file,

@@ -14,7 +14,7 @@ from typing import Any
 
 from harbor.verifier.verifier import RewardFileNotFoundError, Verifier
 
-from oddish.engine.documents import read_bytes
+from oddish.documents import read_bytes
 from oddish.engine.rewards import REWARD_LIMIT
 
 _PARSERS = {"_parse_reward_text": "reward_text_path", "_parse_reward_json": "reward_json_path"}

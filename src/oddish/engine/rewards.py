@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from oddish.engine.documents import Problem, finite_number, read_bytes
+from oddish.documents import Problem, finite_number, read_bytes
 
 REWARD_LIMIT = 1024 * 1024
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oddish.engine.documents import mapping, mappings, moment, read_object, text
+from oddish.documents import mapping, mappings, moment, read_object, text
 from oddish.toolcalls import MAX_NAMES, NAME_LENGTH, ToolTally, is_own
 
 TRAJECTORY_LIMIT = 32 * 1024 * 1024

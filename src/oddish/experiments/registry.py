@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
 from oddish.db.tables import experiments
-from oddish.errors import Conflict
+from oddish.errors import Conflict, NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 from oddish.names import experiment_name
@@ -44,6 +44,14 @@ async def get_or_create(
         if created is not None:
             return created
     raise Conflict("No experiment could be made.", fix="Try again, or name another experiment.")
+
+
+async def find_experiment(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment:
+    """The one with that id or name that takes trials. Raises ``NotFound``, and ``NotRunnable`` for a collection."""
+    found = await _find(connection, principal, reference)
+    if found is None:
+        raise NotFound(f"There is no experiment {reference!r} here.", fix="`oddish status` lists the newest ones.")
+    return found
 
 
 async def _find(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment | None:

@@ -24,6 +24,7 @@ class UploadComplete(RequestBody):
     message: Text | None = None
     register_task: bool = Field(True, description="Ignored: a completed upload is always registered.")
     user: Name | None = None
+    priority: Literal["low", "high"] | None = Field(None, description="Of the task, if this makes a new version of it.")
 
 
 class UploadedVersion(ResponseBody):

@@ -13,6 +13,8 @@ from oddish.storage.store import ArtifactStore
 
 LOOKED_FOR_SINGLY = 10
 """The newest uploads; archives of older ones are found by a listing of the store."""
+TASKS = "tasks"
+"""The first part of the keys of archives."""
 DISCARDED = ""
 """In place of the client's hash, which is never empty: nobody can complete the upload any more."""
 
@@ -21,7 +23,7 @@ is_open: ColumnElement[bool] = uploads.c.completed_at.is_(None)
 
 def upload_prefix(task_id: str) -> str:
     """Where the task's archives are kept, one for each upload."""
-    return f"tasks/{task_id}/uploads"
+    return f"{TASKS}/{task_id}/uploads"
 
 
 def uploads_of(principal: Principal, task_id: str, client_hash: str, state: ColumnElement[bool]) -> Select[Any]:
@@ -78,8 +80,11 @@ async def discard(engine: AsyncEngine, store: ArtifactStore, upload: Row[Any]) -
 async def drop_unneeded(engine: AsyncEngine, store: ArtifactStore, object_key: str) -> None:
     """Delete an archive that arrived after its upload was discarded, or completed with another one.
 
-    Called after the archive was stored, as completions delete after they commit: one of the two sees it.
+    Called after the archive was stored, as completions delete after they commit: one of the two sees it. What is no
+    archive of a task is left alone.
     """
+    if not object_key.startswith(f"{TASKS}/"):
+        return
     of_version = exists().where(
         task_versions.c.task_id == uploads.c.task_id,
         task_versions.c.version == uploads.c.version,

@@ -4,7 +4,7 @@
 version of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -191,14 +191,20 @@ async def receive(
 
 
 async def register(
-    connection: AsyncConnection, principal: Principal, delivery: Delivery, *, user_name: str | None = None
+    connection: AsyncConnection,
+    principal: Principal,
+    delivery: Delivery,
+    *,
+    user_name: str | None = None,
+    priority: str | None = None,
 ) -> tuple[Registered, Sequence[str]]:
     """Make the version of what was delivered, in the caller's transaction; repeating it changes nothing.
 
     The version, and the archives that are not needed for it: they are deleted after the commit.
     """
     if delivery.content is not None:
-        return await _register(connection, principal, delivery.uploads[0], delivery.content, user_name)
+        shown = {"user_name": user_name} | ({} if priority is None else {"priority": priority})
+        return await _register(connection, principal, delivery.uploads[0], delivery.content, shown)
     registered, archive_keys = await _registered_before(connection, delivery.uploads[0])
     return registered, [upload.object_key for upload in delivery.uploads if upload.object_key not in archive_keys]
 
@@ -284,9 +290,12 @@ async def _registered_before(connection: AsyncConnection, upload: Row[Any]) -> t
 
 
 async def _register(
-    connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, user_name: str | None
+    connection: AsyncConnection, principal: Principal, upload: Row[Any], content: Content, shown: Mapping[str, Any]
 ) -> tuple[Registered, Sequence[str]]:
-    """The version of the content, made unless there is one, and the archives that are not needed for it."""
+    """The version of the content, made unless there is one, and the archives that are not needed for it.
+
+    ``shown``: what a new version changes of the task, beside its author, who stays who it was.
+    """
     task = (await connection.execute(_locked(upload.task_id))).one_or_none()
     state = (
         await connection.execute(
@@ -306,8 +315,8 @@ async def _register(
     version: int = found.version if found is not None and unchanged else task.last_version + 1
     if not unchanged:
         await _add_version(connection, principal, upload, content, version)
-        author = task.user_name or user_name
-        await _make_current(connection, upload.task_id, version, last_version=version, user_name=author)
+        changes = {**shown, "user_name": task.user_name or shown["user_name"]}
+        await _make_current(connection, upload.task_id, version, last_version=version, **changes)
     elif version != task.current_version:
         await _make_current(connection, upload.task_id, version)
     redundant = await _mark_completed(connection, upload, version)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oddish.errors import InvalidInput
@@ -54,12 +54,20 @@ def split_env(env: Mapping[str, str]) -> tuple[dict[str, str | None], dict[str, 
     return {name: None if name in hidden else value for name, value in env.items()}, hidden
 
 
+def plain_secrets(value: object) -> Iterator[str]:
+    """The texts under names such as ``api_key``, however deep in ``value``."""
+    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    if isinstance(value, Mapping):
+        yield from (member for name, member in value.items() if _is_plain_secret(name, member))
+    for member in members:
+        yield from plain_secrets(member)
+
+
 def refuse_plain_secrets(where: str, value: object) -> None:
     """Raise ``PlainSecret`` for a text under a name such as ``api_key``, however deep in ``value``."""
     if isinstance(value, Mapping):
         for name, member in value.items():
-            words = set(re.split(r"[^a-z0-9]+", str(name).lower()))
-            if isinstance(member, str) and len(member) >= SHORTEST_SECRET and words & _SECRET_WORDS:
+            if _is_plain_secret(name, member):
                 raise PlainSecret(
                     f"{where}.{name} looks like a credential and would be stored in the clear.",
                     fix="Pass it as a variable in agent_config.env, which is encrypted.",
@@ -68,3 +76,8 @@ def refuse_plain_secrets(where: str, value: object) -> None:
     elif isinstance(value, list):
         for index, member in enumerate(value):
             refuse_plain_secrets(f"{where}.{index}", member)
+
+
+def _is_plain_secret(name: object, member: object) -> bool:
+    words = set(re.split(r"[^a-z0-9]+", str(name).lower()))
+    return isinstance(member, str) and len(member) >= SHORTEST_SECRET and bool(words & _SECRET_WORDS)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import func, null, text, update
+from sqlalchemy import func, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import attempts, trials
@@ -71,7 +71,7 @@ async def record_outcome(
     """
     cancelled = await fence(connection, claim) or outcome.status == "cancelled"
     again = outcome.retry if outcome.retry in ("backoff", "rate_limit") and claim.attempt < claim.max_attempts else None
-    message = CANCELLED_BY_USER if cancelled else _error_message(outcome, report)
+    message = CANCELLED_BY_USER if cancelled else error_message(outcome, report)
     await connection.execute(
         update(attempts)
         .where(attempts.c.trial_id == claim.subject_id, attempts.c.epoch == claim.epoch)
@@ -90,10 +90,10 @@ async def record_outcome(
     )
     shown: dict[str, object] = {
         "error_message": message,
-        "harbor_stage": "cancelled" if cancelled else _final_stage(outcome),
+        "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
     }
     if again is None:
-        shown |= _projection(claim, outcome, report)
+        shown |= projection(claim.epoch, outcome, report)
     await connection.execute(update(trials).where(trials.c.id == claim.subject_id).values(shown))
     if cancelled:
         await finish(connection, claim, "cancelled", error=message)
@@ -106,9 +106,10 @@ async def record_outcome(
         await finish(connection, claim, "failed", error=message)
 
 
-def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, object]:
+def projection(epoch: int, outcome: Outcome, report: Report) -> dict[str, object]:
+    """What a trial shows of the attempt that decided it."""
     return {
-        "decided_by_epoch": claim.epoch,
+        "decided_by_epoch": epoch,
         "reward": outcome.reward,
         "rewards": dict(report.rewards) if report.rewards else None,
         "result": None if report.result is None else dict(report.result),
@@ -119,7 +120,7 @@ def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, obj
         "cost_usd": report.cost_usd,
         "total_steps": report.total_steps,
         "total_tool_calls": report.total_tool_calls,
-        "tool_counts": null() if report.tool_counts is None else dict(report.tool_counts),
+        "tool_counts": None if report.tool_counts is None else dict(report.tool_counts),
         "duration_seconds": report.duration_seconds,
         "cost_is_estimated": None if report.cost_usd is None else False,
         "phase_timing": dict(report.phase_timing) if report.phase_timing else None,
@@ -127,11 +128,13 @@ def _projection(claim: Claim, outcome: Outcome, report: Report) -> dict[str, obj
     }
 
 
-def _final_stage(outcome: Outcome) -> str:
+def final_stage(outcome: Outcome) -> str:
+    """Of an attempt that nobody cancelled."""
     return "image_build_failed" if "image_build_failed" in outcome.reasons else "completed"
 
 
-def _error_message(outcome: Outcome, report: Report) -> str | None:
+def error_message(outcome: Outcome, report: Report) -> str | None:
+    """The deciding exception, else why the attempt is not usable."""
     if report.failure is not None:
         return f"{report.failure['type']}: {report.failure['message']}".strip().removesuffix(":")
     return None if outcome.usable else ", ".join(outcome.reasons)

@@ -20,10 +20,10 @@ class UnknownContent(Conflict):
 
 
 async def oldest_environment(connection: AsyncConnection, principal: Principal, task_id: str) -> str | None:
-    """The environment of the first trial that the task still has, if it has any. Raises ``NotFound``."""
+    """The environment of the first trial that ran here and that the task still has, if any. Raises ``NotFound``."""
     oldest = (
         select(trials.c.environment)
-        .where(trials.c.task_id == tasks.c.id, trials.c.deleted_at.is_(None))
+        .where(trials.c.task_id == tasks.c.id, trials.c.origin == "oddish", trials.c.deleted_at.is_(None))
         .order_by(trials.c.trial_index)
         .limit(1)
         .scalar_subquery()

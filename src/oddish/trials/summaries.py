@@ -89,6 +89,8 @@ class TaskFilter:
     task_id: str | None = None
     status: str | None = None
     user: str | None = None
+    name: str | None = None
+    """Of the task, exactly."""
     limit: int = 100
     offset: int = 0
 
@@ -105,6 +107,8 @@ async def list_tasks(connection: AsyncConnection, principal: Principal, wanted: 
         )
     if wanted.task_id is not None:
         statement = statement.where(tasks.c.id == wanted.task_id)
+    if wanted.name is not None:
+        statement = statement.where(tasks.c.name == wanted.name)
     if wanted.user is not None:
         statement = statement.where(func.coalesce(tasks.c.user_name, users.c.name) == wanted.user)
     if wanted.status is None:

@@ -3,11 +3,10 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,11 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.credentials import read_table
-from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
-from oddish.engine.messages import readable, without_places
+from oddish.engine.evidence import TrialEvidence, read_evidence
 from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
-from oddish.engine.results import TrialFacts, Usage, agent_seconds, attempt_facts, read_trial
+from oddish.engine.results import attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
 from oddish.outcome import ATTEMPT_DEADLINE, AttemptFacts, Ending, RecordedException, judge, to_record
@@ -28,10 +26,12 @@ from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
 from oddish.settings import Settings
+from oddish.storable import storable
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.trials.environments import Environments
 from oddish.trials.recording import Report, record_outcome, record_stage
+from oddish.trials.reporting import MESSAGE_LIMIT, Tidy, report_of
 from oddish.trials.spec import TrialSpec, load_spec
 from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
@@ -41,13 +41,11 @@ from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
 from oddish.worker.stages import Stages
-from oddish.worker.storable import storable
 from oddish.worker.taskcache import TaskCache, writable
 from oddish.worker.workspace import Workspace
 
 log = structlog.get_logger()
 
-MESSAGE_LIMIT = 8192
 OWN_TASK = "task"
 """Beside the directory of the trial, whose name is that of the attempt."""
 CANCEL_GRACE_SECONDS = 15.0
@@ -276,8 +274,8 @@ class Execution:
         judged = attempt_facts(facts, ended.done, ended.ending, evidence.reported_tests)
         outcome = judge(judged)
         own = (ended.trial_dir, ended.trial_dir.parent) if ended.trial_dir else ()
-        tidy = _Tidy(redactor, (*own, services.workspace.tasks))
-        report = _report(facts, evidence, judged, tidy, manifest, self._prefix)
+        tidy = Tidy(redactor, (*own, services.workspace.tasks))
+        report = report_of(facts, evidence, judged, tidy, manifest, self._prefix)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
@@ -308,20 +306,6 @@ class Execution:
         return await outlast(lambda: upload_tree(self._services.store, trial_dir, self._prefix, limits))
 
 
-@dataclass(frozen=True)
-class _Tidy:
-    """Takes secrets, and the places of this machine, out of messages."""
-
-    redactor: Redactor
-    places: Sequence[Path]
-
-    def text(self, text: str) -> str:
-        return self.redactor.text(text)
-
-    def message(self, message: str) -> str:
-        return without_places(self.text(message), self.places)[:MESSAGE_LIMIT]
-
-
 def _has_services(spec: TrialSpec) -> bool:
     environment = spec.harbor.get("environment")
     return isinstance(environment, dict) and bool(environment.get("extra_docker_compose"))
@@ -337,57 +321,3 @@ def _killed(run: Run) -> Done:
     )
     directory = Path(run["trials_dir"]) / run["trial_name"]
     return Done(type="done", trial_dir=str(directory), cancelled=False, failure=failure)
-
-
-def _report(
-    facts: TrialFacts | None,
-    evidence: TrialEvidence,
-    judged: AttemptFacts,
-    tidy: _Tidy,
-    manifest: Manifest | None,
-    prefix: str,
-) -> Report:
-    deciding = judged.exceptions[0] if judged.exceptions else None
-    failure = None
-    if deciding is not None:
-        message = readable(deciding.type, tidy.message(deciding.message))[:MESSAGE_LIMIT]
-        failure = storable(asdict(deciding) | {"message": message})
-    usage = facts.usage if facts else Usage()
-    timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
-    trajectory = storable(with_texts(asdict(evidence.trajectory), tidy.text)) if evidence.trajectory else {}
-    return Report(
-        failure=failure,
-        facts=(_plain(facts, tidy) if facts else {})
-        | ({"trajectory": trajectory} if trajectory else {})
-        | {"judged": _tidied(to_record(judged), tidy)},
-        rewards=storable(judged.rewards),
-        result=storable(with_texts(evidence.result, tidy.text)),
-        phase_timing=timing or None,
-        input_tokens=usage.input_tokens,
-        cache_tokens=usage.cache_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
-        total_steps=trajectory.get("steps"),
-        total_tool_calls=trajectory.get("tool_calls"),
-        tool_counts=trajectory.get("tool_calls_by_name"),
-        duration_seconds=trajectory.get("duration_sec") or agent_seconds(facts),
-        has_trajectory=facts.has_trajectory if facts else False,
-        artifact_prefix=prefix if manifest else None,
-        artifact_files=len(manifest.files) if manifest else 0,
-        artifact_bytes=sum(entry.size for entry in manifest.files) if manifest else 0,
-    )
-
-
-def _plain(facts: TrialFacts, tidy: _Tidy) -> dict[str, object]:
-    """The facts as JSON, with tidy messages of bounded length."""
-    document = asdict(facts)
-    document["steps"] = [_tidied(step, tidy) for step in document["steps"]]
-    return _tidied(document, tidy)
-
-
-def _tidied(document: dict[str, Any], tidy: _Tidy) -> dict[str, Any]:
-    for exception in [*document.get("exceptions", ()), document.get("exception")]:
-        if exception is not None:
-            exception["message"] = tidy.message(exception["message"])
-    stored: dict[str, Any] = storable(document)
-    return stored

@@ -6,6 +6,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.identity.idempotency import delete_expired_records
+from oddish.imports.retention import delete_abandoned_archives
 from oddish.queue.archive import forget_finished
 from oddish.queue.audit import audit
 from oddish.queue.pruning import prune
@@ -35,11 +36,13 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
     pruned = await prune(database)
     abandoned = await delete_abandoned_uploads(database, store)
     counted = await count_tools(database)
+    imports = await delete_abandoned_archives(store)
     log.info(
         "upkeep done",
         expired_secrets=expired,
         expired_records=records,
         abandoned_uploads=abandoned,
+        abandoned_imports=imports,
         finished_jobs=forgotten,
         counted_trajectories=counted,
         **{f"pruned_{name}": count for name, count in asdict(pruned).items()},

@@ -69,6 +69,10 @@ def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
     return {"task_id": furnished.names["task_id"], "configs": [{"agent": agent, "n_trials": 9}]}
 
 
+def _imported(furnished: Furnished, external_id: str) -> dict[str, object]:
+    return {"task_id": furnished.names["task_id"], "external_trial_id": external_id}
+
+
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/health"): Call(1),
     ("GET", "/health/live"): Call(0),
@@ -131,6 +135,21 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", "/experiments/{experiment_id}/publish"): Call(2),
     ("POST", "/trials/retry"): Call(22, body=lambda there: {"task_id": there.names["task_id"]}),
     ("POST", "/trials/{trial_id}/retry"): Call(20, url=_ended),
+    ("POST", "/trials/import/init"): Call(
+        12, body=lambda there: {"task_id": there.names["task_id"], "trial": {"agent": "nop", "status": "success"}}
+    ),
+    ("POST", "/trials/import/complete"): Call(3, body=lambda there: {"trial_id": there.names["imported_trial_id"]}),
+    ("POST", "/trials/import/batch"): Call(
+        4, body=lambda there: {"experiment_id": "mine", "trials": [_imported(there, "another")]}
+    ),
+    ("POST", "/trials/import/batch/complete"): Call(
+        9,
+        body=lambda there: {
+            "import_id": "imp_0123456789abcdef",
+            "experiment_id": there.names["experiment_id"],
+            "trials": [_imported(there, there.names["external_trial_id"])],
+        },
+    ),
     ("POST", "/api-keys"): Call(4, body=lambda _: {"name": "new", "scope": "read"}),
     ("DELETE", "/api-keys/{key_id}"): Call(5),
     ("PUT", "/secrets/{name}"): Call(2, body=lambda _: {"value": "another value"}, elsewhere=200),

@@ -12,12 +12,14 @@ NAME = "hello"
 README = "README.md"
 """A file of the task and one of the trial."""
 FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, README: b"of the trial"}
+EXTERNAL = "0198"
+IMPORT = {"trial": {"agent": "nop", "status": "success", "reward": 0.0, "external_trial_id": EXTERNAL}}
 
 
 @dataclass(frozen=True)
 class Furnished:
-    """A task with two versions, a finished trial that left files, others that wait, a published experiment, a spare key
-    and a secret.
+    """A task with two versions, a finished trial that left files, others that wait, one that was imported, a published
+    experiment, a spare key and a secret.
     """
 
     names: Mapping[str, str]
@@ -44,6 +46,10 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     server.key("c0")
     assert client.put(f"/secrets/{NAME}", json={"value": "a value to keep"}).status_code == 200
     server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", trial_id)
+    imported = client.post("/trials/import/init", json=IMPORT | {"task_id": task_id, "experiment_id": "mine"})
+    assert imported.status_code == 200, imported.text
+    imported_id = imported.json()["trial_id"]
+    server.sql("UPDATE attempts SET artifact_prefix = 'nowhere', artifact_files = 0 WHERE trial_id = %s", imported_id)
     return Furnished(
         {
             "task_id": task_id,
@@ -55,6 +61,8 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "path": README,
             "key": f"trials/{trial_id}/1-claim/{RESULT}",
             "content_hash": str(done["content_hash"]),
+            "imported_trial_id": imported_id,
+            "external_trial_id": EXTERNAL,
             "name": NAME,
             "agent": "nop",
             "key_id": "key-c0",

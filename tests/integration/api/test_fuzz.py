@@ -40,6 +40,7 @@ POSSIBLE: Mapping[str, object] = {
     "env": {"LANG": "C"},
     "link": "https://example.com/1",
     "tags": {"a": "b"},
+    "task_version": 1,
 }
 """Members whose values are refused unless they mean something here."""
 TURNS = {"get": 0, "delete": 2}
@@ -118,6 +119,8 @@ def fuzz(
 
 def name_existing(case: Case, names: Mapping[str, str]) -> None:
     """Make the request speak of what exists wherever it names something, and ask for what can be done."""
+    if "/import/" in case.path:
+        names = {**names, "trial_id": names["imported_trial_id"]}
     for name in case.path_parameters or {}:
         case.path_parameters[name] = names[name]
     for members in members_of(case.body):

@@ -71,7 +71,8 @@ def server() -> Iterator[str]:
 
 
 def test_rich_is_loaded_where_something_is_drawn() -> None:
-    assert "rich" not in loaded_by("import oddish.cli.run, oddish.cli.status, oddish.cli.pull, oddish.cli.cancel")
+    drawing = ("run", "status", "pull", "cancel", "upload")
+    assert "rich" not in loaded_by("\n".join(f"import oddish.cli.{command}" for command in drawing))
 
 
 def test_the_package_offers_the_client_without_loading_it() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import queuestate, stored, types
+from oddish.client import imports, queuestate, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -80,11 +80,16 @@ PAIRS = [
     ("WorkerJobs", "diagnostics.WorkerJobsResponse"),
     ("FailedJob", "diagnostics.FailedJob"),
     ("JobDuration", "diagnostics.JobDuration"),
+    ("ImportBatch", "imports.BatchTarget"),
+    ("KnownTrial", "imports.KnownTrial"),
+    ("ImportedTrial", "imports.ImportedTrial"),
+    ("BatchImported", "imports.BatchImported"),
+    ("ImportItem", "imports.BatchItem"),
     ("SweepRequest", "submission.SweepSubmission"),
     ("SweepConfig", "submission.SweepConfig"),
     ("AgentConfig", "submission.AgentConfig"),
 ]
-SENT = {"NewKeyRequest", "SweepRequest", "SweepConfig", "AgentConfig"}
+SENT = {"ImportItem", "NewKeyRequest", "SweepRequest", "SweepConfig", "AgentConfig"}
 
 
 def model_of(path: str) -> type[BaseModel]:
@@ -92,6 +97,10 @@ def model_of(path: str) -> type[BaseModel]:
     model = getattr(importlib.import_module(f"oddish.schemas.{module}"), name)
     assert issubclass(model, BaseModel)
     return model
+
+
+def typed_dict(name: str) -> Any:
+    return next(found for module in (types, queuestate, stored, imports) if (found := getattr(module, name, None)))
 
 
 def plain(annotation: Any) -> Any:
@@ -128,7 +137,7 @@ def kinds(annotation: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 def test_members_and_their_kinds_agree(ours: str, theirs: str) -> None:
-    typed = next(getattr(module, ours) for module in (types, queuestate, stored) if hasattr(module, ours))
+    typed = typed_dict(ours)
     fields = model_of(theirs).model_fields
     for name, annotation in get_type_hints(typed).items():
         assert name in fields, f"{theirs} has no {name}"
@@ -140,4 +149,4 @@ def test_members_and_their_kinds_agree(ours: str, theirs: str) -> None:
 @pytest.mark.parametrize(("ours", "theirs"), [pair for pair in PAIRS if pair[0] in SENT])
 def test_everything_the_server_requires_is_sent(ours: str, theirs: str) -> None:
     required = {name for name, field in model_of(theirs).model_fields.items() if field.is_required()}
-    assert required <= getattr(types, ours).__required_keys__
+    assert required <= typed_dict(ours).__required_keys__

@@ -26,8 +26,8 @@ from harbor.models.verifier.result import VerifierResult
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddish.engine import documents
-from oddish.engine.documents import moment
+from oddish import documents
+from oddish.documents import moment
 from oddish.engine.jobs import read_job
 from oddish.engine.results import PHASES, Timing, TrialFacts, attempt_facts, read_trial
 from oddish.outcome import VALID_REWARD, judge

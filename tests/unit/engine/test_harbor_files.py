@@ -25,7 +25,8 @@ from harbor.verifier.verifier import Verifier
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oddish.engine import documents, trajectory
+from oddish import documents
+from oddish.engine import trajectory
 from oddish.engine.evidence import read_evidence
 from oddish.engine.rewards import reward_files
 from oddish.engine.trajectory import trajectory_metrics

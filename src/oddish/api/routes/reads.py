@@ -35,6 +35,7 @@ async def tasks(
     services: ServicesOf,
     status: Status | None = None,
     user: str | None = None,
+    name: Annotated[str | None, Query(description="Of the task, exactly.")] = None,
     experiment_id: Annotated[str | None, Query(description="Id or name.")] = None,
     include_trials: bool = True,
     include_queue_info: bool = False,
@@ -42,7 +43,7 @@ async def tasks(
     offset: Offset = 0,
 ) -> list[TaskStatusResponse]:
     """Tasks, newest first, with the trials of the current version, or of an experiment."""
-    wanted = TaskFilter(experiment=experiment_id, status=status, user=user, limit=limit, offset=offset)
+    wanted = TaskFilter(experiment=experiment_id, status=status, user=user, name=name, limit=limit, offset=offset)
     async with services.reads.connect() as connection:
         found = await list_tasks(connection, principal, wanted)
         if not include_trials:

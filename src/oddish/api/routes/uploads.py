@@ -57,7 +57,9 @@ async def complete(
             client_hash=body.content_hash,
         )
         async with once.transaction() as connection:
-            registered, redundant = await uploads.register(connection, principal, delivery, user_name=body.user)
+            registered, redundant = await uploads.register(
+                connection, principal, delivery, user_name=body.user, priority=body.priority
+            )
             answer = await once.keep(connection, UploadedVersion.model_validate(registered))
         for object_key in redundant:
             await services.store.delete(object_key)

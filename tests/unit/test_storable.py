@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oddish.worker.storable import storable
+from oddish.storable import storable
 
 texts = st.text(st.characters() | st.sampled_from("\0\ud800\udfff"))
 documents = st.recursive(

@@ -1,4 +1,4 @@
-"""JSON documents and small files that were written next to untrusted code. No Harbor here.
+"""JSON documents and small files that were written next to untrusted code. Standard library only.
 
 Symbolic links are never followed, sizes are capped before anything is parsed, and nothing found in a file raises: a
 value that has not the wanted shape is as good as absent.

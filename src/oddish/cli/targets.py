@@ -1,0 +1,146 @@
+"""Which task on the server a trial that was run elsewhere belongs to."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oddish.cli.jobs import JobTrial, TaskOfTrial
+from oddish.cli.registration import Registration
+from oddish.cli.text import command, joined, one_line, plural
+from oddish.client import Client
+from oddish.client.errors import ApiError
+from oddish.client.types import Task
+from oddish.errors import InvalidInput, NotFound
+from oddish.tasks.definition import task_name
+from oddish.tasks.discovery import is_task
+
+
+class UnknownTasks(InvalidInput):
+    """Trials of tasks that the server does not have and that are not at hand."""
+
+    code = "unknown_tasks"
+
+
+@dataclass(frozen=True)
+class Target:
+    task_id: str
+    version: int | None = None
+    """None: the current one."""
+
+
+type Targets = Mapping[TaskOfTrial, Target]
+
+
+def named_target(client: Client, reference: str, trials: Sequence[JobTrial]) -> tuple[Targets, str | None]:
+    """All trials to the task of that id or name, and what to say if it is called otherwise than theirs.
+
+    Raises ``NotFound``, and ``InvalidInput`` for trials of several tasks.
+    """
+    task = _task(client, reference)
+    if task is None:
+        raise NotFound(f"There is no task {reference!r} on the server.", fix="Upload it first, or check the id.")
+    names = sorted({trial.task.name for trial in trials})
+    if len(names) > 1:
+        raise InvalidInput(
+            f"These are trials of {len(names)} tasks ({joined(names)}), and --task names one.",
+            fix="Name one job at a time, or give the directory of all the tasks with --path.",
+        )
+    target = Target(task["id"])
+    remark = None if names == [task["name"]] else f"Trials of {one_line(names[0])} are imported as {task['name']}'s."
+    return {trial.task: target for trial in trials}, remark
+
+
+def registered_targets(
+    trials: Iterable[JobTrial], registered: Sequence[Registration], declared: Callable[[Path], str | None]
+) -> Targets:
+    """The tasks that were just registered, by name; the only one of them for trials of a single task.
+
+    Raises ``UnknownTasks``.
+    """
+    of_trials = {trial.task for trial in trials}
+    known: dict[str, Target] = {}
+    for entry in registered:
+        assert entry.version is not None  # noqa: S101
+        target = Target(entry.version["task_id"], entry.version["version"])
+        for name in (declared(entry.directory), entry.name):
+            if name is not None:
+                known[name] = target
+    if len(registered) == 1 and len({task.name for task in of_trials}) == 1:
+        only = next(iter(known.values()))
+        return dict.fromkeys(of_trials, only)
+    found = {task: known.get(task.name) or known.get(task.declared or "") for task in of_trials}
+    missing = sorted({task.name for task, target in found.items() if target is None})
+    if missing:
+        raise UnknownTasks(
+            f"There are trials of {joined(missing)}, and no task of that name in --path.",
+            fix="Name a directory with all of their tasks.",
+        )
+    return {task: target for task, target in found.items() if target is not None}
+
+
+def found_targets(
+    client: Client, trials: Sequence[JobTrial], register: Callable[[Sequence[Path]], Sequence[Registration]]
+) -> Targets:
+    """Tasks that the server has by name; others are registered from where their job says that they are.
+
+    Raises ``UnknownTasks`` before anything is registered.
+    """
+    examples = {trial.task: trial for trial in trials}
+    by_name = {name: _task_named(client, name) for name in sorted({task.name for task in examples})}
+    targets = {task: Target(found["id"]) for task in examples if (found := by_name[task.name]) is not None}
+    local: dict[TaskOfTrial, Path] = {}
+    for task in examples.keys() - targets.keys():
+        if (directory := _at_hand(task, examples[task])) is not None:
+            local[task] = directory
+    missing = sorted(examples.keys() - targets.keys() - local.keys(), key=lambda task: task.name)
+    if missing:
+        raise _unknown(missing, trials)
+    directories = sorted(set(local.values()))
+    made = {entry.directory: entry for entry in register(directories)}
+    for task, directory in local.items():
+        version = made[directory].version
+        assert version is not None  # noqa: S101
+        targets[task] = Target(version["task_id"], version["version"])
+    return targets
+
+
+def _at_hand(task: TaskOfTrial, trial: JobTrial) -> Path | None:
+    """The directory that the job names, also relative to where the job was run, if it is that of a task."""
+    if task.path is None:
+        return None
+    job = trial.directory.parent
+    for base in (Path.cwd(), job.parent.parent):
+        if is_task(base / task.path):
+            return (base / task.path).resolve()
+    return None
+
+
+def _unknown(missing: Sequence[TaskOfTrial], trials: Sequence[JobTrial]) -> UnknownTasks:
+    names = sorted({task.name for task in missing})
+    count = sum(trial.task in missing for trial in trials)
+    places = [task.path for task in missing if task.path is not None]
+    where = f" and {places[0]}, which its job names, is not here" if len(names) == 1 and places else ""
+    example = command("upload", "JOBS", "--path", "TASK")
+    return UnknownTasks(
+        f"The server has no task {joined(names)} (of {plural(count, 'trial')}){where}.",
+        fix=f"Give the task, or the directory of all of them, with --path, as in: {example}\n"
+        "  If the server has it by another name, give its id with --task.",
+    )
+
+
+def _task(client: Client, reference: str) -> Task | None:
+    try:
+        return client.task(reference)
+    except ApiError as error:
+        if error.http_status != 404:
+            raise
+    return _task_named(client, reference)
+
+
+def _task_named(client: Client, name: str) -> Task | None:
+    try:
+        known_as = task_name(name)
+    except InvalidInput:
+        return None
+    found = client.tasks(name=known_as, limit=1, include_trials=False)
+    return found[0] if found else None
