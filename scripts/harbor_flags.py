@@ -175,7 +175,7 @@ HANDLING: Mapping[str, Handling] = {
     "--artifact": Same(),
     "--plugin": Not("Plugins belong to the loop of `harbor run`; here workers take trials from a queue."),
     "--plugin-kwarg": Not("Plugins belong to the loop of `harbor run`; here workers take trials from a queue."),
-    "--upload": How("Every run is kept by the server."),
+    "--upload": How("Every run is kept by the server; `oddish upload` brings jobs that Harbor has run."),
     "--launch": Other("--api", "Every run is the server's."),
     "--server": Other("--api", "Files are sent, and the key goes with it."),
     "--watch": Same("The default."),

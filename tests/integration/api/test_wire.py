@@ -22,6 +22,8 @@ from .wire import (
     DELETED,
     DETAIL,
     FILES,
+    IMPORT_TARGET,
+    IMPORTED,
     LOGS,
     SHARE,
     SIGNED_FILES,
@@ -37,7 +39,9 @@ from .wire import (
 
 type NewTask = Callable[..., TaskFolder]
 
-TRACE = Path(__file__).parents[2] / "data" / "wire-trace.jsonl"
+DATA = Path(__file__).parents[2] / "data"
+TRACE = DATA / "wire-trace.jsonl"
+RECORDED = DATA / "harbor-jobs" / "01-hello-oracle" / "hello-world__2RJ3NiW"
 RECORDED_TASK, RECORDED_EXPERIMENT = "hello-2cf24dba", "exp12345"
 LOG = b"did it"
 EVIDENCE = {
@@ -223,6 +227,41 @@ def test_experiments_are_published_as_clients_do(caller: Caller, new_task: NewTa
     assert call("POST", f"/experiments/{experiment}/publish", SHARE)["public_token"] != share["public_token"]
 
 
+def test_an_imported_trial_is_sent_as_clients_send_it(caller: Caller, new_task: NewTask) -> None:
+    task_id = upload(caller, new_task("hello"))
+    trial = {
+        "agent": "oracle",
+        "model": None,
+        "environment": "docker",
+        "status": "success",
+        "reward": 1.0,
+        "result": None,
+        "error_message": None,
+        "harbor_stage": "completed",
+        "input_tokens": None,
+        "cache_tokens": None,
+        "output_tokens": None,
+        "total_steps": None,
+        "cost_usd": None,
+        "phase_timing": None,
+        "has_trajectory": False,
+        "harbor_config": {},
+        "started_at": "2026-04-01T10:00:00Z",
+        "finished_at": "2026-04-01T10:01:00Z",
+        "external_trial_id": RECORDED.name,
+        "imported_at": "2026-04-02T10:00:00Z",
+    }
+    body = {"task_id": task_id, "experiment_id": "brought", "trial": trial, "upload_artifacts": True}
+    target = caller.call("POST", "/trials/import/init", IMPORT_TARGET, body)
+    files = {str(path.relative_to(RECORDED)): path.read_bytes() for path in RECORDED.rglob("*") if path.is_file()}
+    caller.put(target, archive(files))
+    done = caller.call("POST", "/trials/import/complete", IMPORTED, {"trial_id": target["trial_id"]})
+    assert done["files_extracted"] == len(files)
+    brought = caller.call("GET", f"/trials/{target['trial_id']}", TRIAL)
+    assert (brought["origin"], brought["status"], brought["reward"]) == ("imported", "success", 1.0)
+    assert caller.call("POST", "/trials/import/init", IMPORT_TARGET, body)["trial_id"] == target["trial_id"]
+
+
 def test_tasks_that_are_sent_side_by_side_end_in_one_experiment(caller: Caller, new_task: NewTask) -> None:
     folders = [new_task(f"task-{number}") for number in range(8)]
 
@@ -246,3 +285,13 @@ def upload(caller: Caller, folder: TaskFolder) -> str:
     caller.put(target, folder.archive)
     completion = {"task_id": target["task_id"], "version": 1, **init}
     return str(caller.call("POST", "/tasks/upload/complete", VERSION, completion)["task_id"])
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
