@@ -24,6 +24,7 @@ from .serving import KEY, Server, ServerThread, TaskFolder
 @pytest.fixture(autouse=True, scope="session")
 def plain_logs() -> None:
     configure_logging("console")
+    structlog.configure(cache_logger_on_first_use=False)  # else a logger first used by a quiet test stays quiet
 
 
 @pytest.fixture
