@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from oddish.api.excerpt import excerpt
 from oddish.api.paths import loggable
 from oddish.errors import Forbidden, InvalidInput, NotFound, OddishError, TooLarge, Unavailable
+from oddish.schemas.problem import Problem
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
@@ -88,6 +89,11 @@ def refusal(error: OddishError, *, status: int | None = None, **members: object)
         document["fix"] = error.fix
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}.get(status)
     return JSONResponse(document | members, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def problem(error: OddishError) -> Problem:
+    """The document for ``error`` as a member of an answer."""
+    return Problem.model_validate_json(bytes(refusal(error).body))
 
 
 def failure(error: Exception, request: Request) -> JSONResponse:

@@ -1,6 +1,5 @@
 """How far a command is that does many things of one kind: a bar on a terminal, a line now and then elsewhere."""
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from oddish.cli.output import say
+from oddish.cli.progress import is_terminal
 from oddish.cli.text import duration, plural
 
 LINE_EVERY = 5.0
@@ -28,7 +28,7 @@ def counter(total: int, noun: str, *, quiet: bool) -> Counter:
     """Of ``total`` things called ``noun``. Not to be shared between threads."""
     if quiet or total < 2:
         return Silent()
-    if not sys.stderr.isatty() or os.environ.get("TERM", "").lower() in ("", "dumb", "unknown"):
+    if not is_terminal(sys.stderr):
         return Lines(total, noun)
     return Bar(total, noun)
 

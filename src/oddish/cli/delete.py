@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from oddish.cli.group import Command
-from oddish.cli.lookup import find_trial
+from oddish.cli.lookup import find_task, find_trial
 from oddish.cli.options import json_option, short_api_option
 from oddish.cli.output import confirmed, error_document, print_error, print_json, say
 from oddish.cli.session import connect, resolve
@@ -78,28 +78,23 @@ def _question(client: Client, task_id: str | None, experiment: str | None, trial
     if experiment:
         found = client.experiment(experiment)
         return f"Delete experiment {one_line(found['name'])} and {plural(found.get('trials', 0), 'trial')}?"
-    task = _task(client, task_id or "")
-    return f"Delete task {one_line(task)}, all its versions and all their trials?"
-
-
-def _task(client: Client, task_id: str) -> str:
-    try:
-        return client.task(task_id)["id"]
-    except ApiError as error:
-        raise _told_apart(client, task_id, error) from None
+    task = find_task(client, task_id or "")
+    if task is None:
+        raise _no_task(client, task_id or "")
+    return f"Delete task {one_line(task.task['id'])}, all its versions and all their trials?"
 
 
 def _delete_task(client: Client, task_id: str) -> Deleted:
     try:
         return client.delete_task(task_id)
     except ApiError as error:
-        raise _told_apart(client, task_id, error) from None
+        if error.http_status != 404:
+            raise
+        raise _no_task(client, task_id) from None
 
 
-def _told_apart(client: Client, reference: str, error: ApiError) -> OddishError:
-    """A refusal, with the command that would fit what else the id may be."""
-    if error.http_status != 404:
-        return error
+def _no_task(client: Client, reference: str) -> NotFound:
+    """With the command that would fit what else the id may be."""
     if find_trial(client, reference) is not None:
         return NotFound(f"{reference!r} is a trial.", fix=f"To delete it: {command('delete', '--trial', reference)}")
     return NotFound(

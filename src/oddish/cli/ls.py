@@ -13,6 +13,7 @@ from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, command, joined, number, one_line, plural
 from oddish.client.types import BrowseItem, BrowsePage
+from oddish.tags import Tag
 
 EXAMPLES = """\b
 Examples:
@@ -65,7 +66,7 @@ def _print(page: BrowsePage, wanted: Browse) -> None:
             _trials(task),
             f"{task['reward_success']}/{task['reward_total']}" if task["reward_total"] else "–",
             number(task["reward_sum"] / task["reward_total"] if task["reward_total"] else None),
-            joined(map(_tag, task["user_tags"].items()), NAMES_SHOWN) or "–",
+            joined((one_line(Tag(*tag)) for tag in task["user_tags"].items()), NAMES_SHOWN) or "–",
             age(task["last_run_at"]),
             joined((one_line(experiment["name"]) for experiment in task["experiments"]), NAMES_SHOWN) or "–",
         )
@@ -88,8 +89,3 @@ def _trials(task: BrowseItem) -> str:
     done = task["completed_trials"] + task["failed_trials"]
     failed = f", {task['failed_trials']} failed" if task["failed_trials"] else ""
     return f"{done}/{task['total_trials']}{failed}"
-
-
-def _tag(tag: tuple[str, str]) -> str:
-    name, value = tag
-    return one_line(f"{name}={value}" if value else name)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from oddish.cli.credentials import Sources
+from oddish.client.types import RegistryAuth
 from oddish.errors import InvalidInput
 from oddish.registries import DOCKER_HUB, InvalidLogin, RegistryLogin, refuse_twice
 
@@ -28,6 +29,11 @@ def read_logins(given: Iterable[str], sources: Sources, environments: Iterable[s
     except InvalidLogin as error:
         raise _bad(f"{error.message} {error.fix}") from None
     return logins
+
+
+def as_members(logins: Iterable[RegistryLogin]) -> list[RegistryAuth]:
+    """The logins as a request has them."""
+    return [{"registry": login.registry, "username": login.username, "token": login.token} for login in logins]
 
 
 def split_login(text: str) -> dict[str, str]:

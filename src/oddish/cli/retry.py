@@ -6,7 +6,7 @@ from contextlib import suppress
 from oddish.cli.credentials import Sources
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask, FoundTrial, find, find_experiment
 from oddish.cli.output import confirmed, print_error, print_json, say
-from oddish.cli.registry import read_logins
+from oddish.cli.registry import as_members, read_logins
 from oddish.cli.retry_options import Line
 from oddish.cli.session import connect, resolve
 from oddish.cli.tables import LISTED, print_table, status_text, table
@@ -65,7 +65,7 @@ def _retry(client: Client, line: Line, found: Found) -> None:
     result = _send(
         client,
         [trial["id"] for trial in trials],
-        [{"registry": login.registry, "username": login.username, "token": login.token} for login in logins],
+        as_members(logins),
         gate=line.gated,
     )
     if as_json:

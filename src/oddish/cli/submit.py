@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oddish.cli.credentials import Granted
 from oddish.cli.labels import Labels
+from oddish.cli.registry import as_members
 from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, understood
 from oddish.cli.text import command, plural, quoted
 from oddish.cli.trials import BASELINES
@@ -74,9 +75,7 @@ class Plan:
         if self.harbor:
             request["harbor"] = dict(self.harbor)
         if self.logins:
-            request["registry_auth"] = [
-                {"registry": login.registry, "username": login.username, "token": login.token} for login in self.logins
-            ]
+            request["registry_auth"] = as_members(self.logins)
         if given := self.credentials.for_task(directory):
             request["credentials"] = given
         return request

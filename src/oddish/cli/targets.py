@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddish.cli.jobs import JobTrial, TaskOfTrial
+from oddish.cli.lookup import find_task
 from oddish.cli.registration import Registration
 from oddish.cli.text import command, joined, one_line, plural
 from oddish.client import Client
-from oddish.client.errors import ApiError
 from oddish.client.types import Task
 from oddish.errors import InvalidInput, NotFound
 from oddish.tasks.definition import task_name
@@ -129,12 +129,8 @@ def _unknown(missing: Sequence[TaskOfTrial], trials: Sequence[JobTrial]) -> Unkn
 
 
 def _task(client: Client, reference: str) -> Task | None:
-    try:
-        return client.task(reference)
-    except ApiError as error:
-        if error.http_status != 404:
-            raise
-    return _task_named(client, reference)
+    found = find_task(client, reference)
+    return _task_named(client, reference) if found is None else found.task
 
 
 def _task_named(client: Client, name: str) -> Task | None:

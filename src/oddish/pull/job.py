@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from oddish.documents import mapping, mappings
 from oddish.stats import Attempts, pass_at_k
 
 ADHOC = "adhoc"
@@ -49,14 +50,14 @@ class TrialRecord:
 
 def record(name: str, config: object, result: object) -> TrialRecord:
     """From the documents of a trial's ``config.json`` and ``result.json``, as far as they are there."""
-    outcome = _mapping(result)
-    settings = _mapping(config) or _mapping(outcome.get("config"))
-    task, agent = _mapping(settings.get("task")), _mapping(settings.get("agent"))
-    place = _text(_mapping(settings.get("environment")).get("type"))
+    outcome = mapping(result)
+    settings = mapping(config) or mapping(outcome.get("config"))
+    task, agent = mapping(settings.get("task")), mapping(settings.get("agent"))
+    place = _text(mapping(settings.get("environment")).get("type"))
     configured = TrialRecord(name, task or None, agent or None, place)
     if not outcome:
         return configured
-    info = _mapping(outcome.get("agent_info"))
+    info = mapping(outcome.get("agent_info"))
     return TrialRecord(
         name=name,
         task_config=configured.task_config,
@@ -64,7 +65,7 @@ def record(name: str, config: object, result: object) -> TrialRecord:
         environment=configured.environment,
         ended=True,
         agent=_text(info.get("name")) or _text(agent.get("name")) or "unknown",
-        model=_text(_mapping(info.get("model_info")).get("name")),
+        model=_text(mapping(info.get("model_info")).get("name")),
         dataset=_text(outcome.get("source")) or ADHOC,
         task=_text(outcome.get("task_name")) or name,
         rewards=_valid_rewards(outcome),
@@ -175,8 +176,8 @@ def _sum(entries: Sequence[TrialRecord], name: str) -> float | None:
 
 def _usage(outcome: Document) -> dict[str, float]:
     """Of the agent, or of the agent in all steps."""
-    whole = _mapping(outcome.get("agent_result"))
-    parts = [whole] if whole else [_mapping(step.get("agent_result")) for step in _steps(outcome)]
+    whole = mapping(outcome.get("agent_result"))
+    parts = [whole] if whole else [mapping(step.get("agent_result")) for step in mappings(outcome.get("step_results"))]
     found: dict[str, float] = {}
     for part in parts:
         for name in ("n_input_tokens", "n_cache_tokens", "n_output_tokens", "cost_usd"):
@@ -186,32 +187,23 @@ def _usage(outcome: Document) -> dict[str, float]:
 
 
 def _valid_rewards(outcome: Document) -> Mapping[str, float] | None:
-    rewards = _mapping(_mapping(outcome.get("verifier_result")).get("rewards"))
+    rewards = mapping(mapping(outcome.get("verifier_result")).get("rewards"))
     numbers = {name: value for name, value in rewards.items() if _is_number(value)}
     valid = outcome.get("reward_valid")
     if valid is None:
-        policies = [_mapping(error.get("policy")) for error in _exceptions(outcome)]
+        policies = [mapping(error.get("policy")) for error in _exceptions(outcome)]
         valid = all(policy.get("has_valid_reward") is not False for policy in policies)
     return numbers if numbers and valid is True else None
 
 
 def _exceptions(outcome: Document) -> Iterator[Document]:
-    for place in (outcome, *_steps(outcome)):
-        if error := _mapping(place.get("exception_info")):
+    for place in (outcome, *mappings(outcome.get("step_results"))):
+        if error := mapping(place.get("exception_info")):
             yield error
-
-
-def _steps(outcome: Document) -> list[Document]:
-    steps = outcome.get("step_results")
-    return [_mapping(step) for step in steps] if isinstance(steps, list) else []
 
 
 def _distinct(documents: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({json.dumps(document, sort_keys=True): document for document in documents}.values())
-
-
-def _mapping(value: object) -> Document:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str | None:

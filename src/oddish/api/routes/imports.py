@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Once, RepeatableOf
-from oddish.api.problems import refusal
+from oddish.api.links import absolute
+from oddish.api.problems import problem
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.documents import finite_number
@@ -29,7 +30,6 @@ from oddish.schemas.imports import (
     ImportTarget,
     KnownTrial,
 )
-from oddish.schemas.problem import Problem
 from oddish.storage.manifest import TreeLimits
 
 ARCHIVE_TYPE = "application/gzip"
@@ -182,8 +182,7 @@ async def _signed(services: Services, object_key: str | None, request: Request) 
         expires_in=settings.upload_expiry_seconds,
         content_type=ARCHIVE_TYPE,
     )
-    base = settings.public_url.rstrip("/") or str(request.base_url).rstrip("/")
-    return base + signed.url if services.store.signs_itself else signed.url, signed.headers
+    return absolute(services, request, signed), signed.headers
 
 
 def _tree(services: Services) -> TreeLimits:
@@ -198,8 +197,7 @@ def _item(item: BatchItem) -> Item:
 def _imported(ended: Ended) -> ImportedTrial:
     external_id = ended.item.external_id
     if ended.refusal is not None:
-        problem = Problem.model_validate_json(bytes(refusal(ended.refusal).body))
-        return ImportedTrial(external_trial_id=external_id, status="error", error=problem)
+        return ImportedTrial(external_trial_id=external_id, status="error", error=problem(ended.refusal))
     return ImportedTrial(
         external_trial_id=external_id,
         status="imported" if ended.is_new else "existing",

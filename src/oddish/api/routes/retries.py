@@ -10,14 +10,13 @@ from starlette.responses import Response
 
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Once, RepeatableOf
-from oddish.api.problems import refusal
+from oddish.api.problems import problem
 from oddish.api.routes.submission import ground, policy_of
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.db.deadlock import outlast_deadlocks
 from oddish.identity.principal import Principal
 from oddish.registries import RegistryLogin
-from oddish.schemas.problem import Problem
 from oddish.schemas.retries import RefusedTrial, RetriedTrial, RetryOptions, RetryRequest, RetryResponse
 from oddish.trials import retry
 from oddish.trials.retryable import Refused
@@ -100,16 +99,11 @@ def _response(retried: Sequence[retry.Retried], refused: Sequence[Refused]) -> R
     queued = sum(trial.status != "skipped" for trial in retried)
     return RetryResponse(
         retried=[RetriedTrial.model_validate(trial) for trial in retried],
-        refused=[_refused(one) for one in refused],
+        refused=[RefusedTrial(trial_id=one.trial_id, error=problem(one.error)) for one in refused],
         queued=queued,
         skipped=len(retried) - queued,
         failed=len(refused),
     )
-
-
-def _refused(refused: Refused) -> RefusedTrial:
-    document = bytes(refusal(refused.error).body)
-    return RefusedTrial(trial_id=refused.trial_id, error=Problem.model_validate_json(document))
 
 
 def _logins(options: RetryOptions) -> list[RegistryLogin]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from oddish.cli.datasets import Dataset
+from oddish.cli.run_options import MOST_ATTEMPTS
 from oddish.cli.sweep.keys import (
     AGENT_CONFIG,
     ARTIFACTS,
@@ -16,7 +17,6 @@ from oddish.cli.sweep.keys import (
     HARBOR_VERIFIER,
     LOGS,
     MOST_AGENTS,
-    MOST_ATTEMPTS,
     MULTIPLIERS,
     N_TRIALS,
     agent_config,

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from oddish.cli import tuning
+from oddish.cli.agent_choices import MOST_TRIALS
 from oddish.cli.datasets import Dataset
+from oddish.cli.run_options import MOST_ATTEMPTS
 from oddish.cli.sweep.shapes import (
     MAPPING,
     POSITIVE,
@@ -33,8 +36,6 @@ from oddish.labels import LONGEST_LINK
 from oddish.variants.reference import REPOSITORY, Reference
 
 MOST_AGENTS = 100
-MOST_TRIALS = 10_000
-MOST_ATTEMPTS = 100
 N_TRIALS = whole(1, MOST_TRIALS)
 AGENT_CONFIG: Mapping[str, Shape] = {
     "env": Variables(),
@@ -55,20 +56,11 @@ AGENT: Mapping[str, Shape] = {
     "agent_config": Members(AGENT_CONFIG),
 }
 LOGS: Mapping[str, Shape] = {"include_logs": TEXTS, "exclude_logs": TEXTS}
-ENFORCEMENT = one_of("auto", "limit", "request", "guarantee", "ignore")
+ENFORCEMENT = one_of(*tuning.POLICIES)
 ARTIFACTS = Each(
     Kind("a path, or a mapping with a source", lambda value: isinstance(value, str | dict) and len(value) > 0)
 )
-MULTIPLIERS: Mapping[str, Shape] = dict.fromkeys(
-    (
-        "timeout_multiplier",
-        "agent_timeout_multiplier",
-        "verifier_timeout_multiplier",
-        "agent_setup_timeout_multiplier",
-        "environment_build_timeout_multiplier",
-    ),
-    POSITIVE,
-)
+MULTIPLIERS: Mapping[str, Shape] = dict.fromkeys(tuning.MULTIPLIERS, POSITIVE)
 TIMEOUTS: Mapping[str, Shape] = {"max_timeout_sec": POSITIVE, "override_timeout_sec": POSITIVE}
 HARBOR_AGENT: Mapping[str, Shape] = {
     **TIMEOUTS,
