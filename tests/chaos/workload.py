@@ -38,12 +38,17 @@ class Work:
             "instruction.md": "Do it.\n",
             "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /app\n",
             "solution/solve.sh": f"#!/bin/sh\nset -e\nmkdir -p /logs/artifacts\n{self.solve}\n",
-            "tests/test.sh": f"#!/bin/sh\n{self.test}\n",
+            "tests/test.sh": f"#!/bin/sh\n{self._checks()}{self.test}\n",
         }
         for path, content in files.items():
             (task / path).parent.mkdir(parents=True, exist_ok=True)
             (task / path).write_text(content)
         return task
+
+    def _checks(self) -> str:
+        """On a full disk the task can write less than it should: then there is no reward."""
+        sums = [f"{digest(content).sha256}  /logs/artifacts/{path}\n" for path, content in self.artifacts.items()]
+        return f"sha256sum --check --status <<'END' || exit 1\n{''.join(sums)}END\n" if sums else ""
 
     @property
     def expectation(self) -> Expectation:

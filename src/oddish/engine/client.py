@@ -92,7 +92,7 @@ class Attempt:
         while True:
             try:
                 raw = await self._reader.readline()
-            except ConnectionResetError:
+            except ConnectionError:
                 raw = b""
             if not raw.endswith(b"\n"):
                 break
