@@ -133,9 +133,9 @@ def _texts(env: object) -> dict[str, str]:
 
 
 def _name(value: object) -> str | None:
-    """A text that can stand in a column, at most ``NAME_LIMIT`` characters of it."""
+    """A text that can stand in a column and an index, at most ``NAME_LIMIT`` bytes of it."""
     named: str = storable((text(value) or "").strip()[:NAME_LIMIT])
-    return named or None
+    return named.encode()[:NAME_LIMIT].decode(errors="ignore") or None
 
 
 def _class_name(import_path: object) -> str | None:

@@ -30,11 +30,6 @@ NO_JOB = 0
 EPOCH = 1
 """Of the only attempt."""
 
-_FIRST, _LAST = (
-    (limit.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
-    for limit in (datetime.min, datetime.max)
-)
-
 
 @dataclass(frozen=True)
 class Place:
@@ -80,9 +75,12 @@ def artifact_prefix(trial_id: str, claim_id: UUID) -> str:
 def time_of(written: str | None) -> datetime | None:
     """A time as a record has it, in UTC when it names no zone; None for none, and for one that no calendar has."""
     seconds = moment(written)
-    if seconds is None or not _FIRST <= seconds <= _LAST:
+    if seconds is None:
         return None
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 async def known_trials(

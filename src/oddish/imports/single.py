@@ -36,6 +36,7 @@ from oddish.imports.rows import (
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
+from oddish.trials.passthrough import VARIANT
 from oddish.trials.recording import Report
 
 UNKNOWN = "unknown"
@@ -81,7 +82,7 @@ async def announce(
             model=claims.model,
             environment=claims.environment or UNKNOWN,
             agent_config={},
-            harbor_config=dict(claims.harbor_config),
+            harbor_config={name: value for name, value in claims.harbor_config.items() if name not in VARIANT},
             started_at=claims.started_at,
             finished_at=claims.finished_at,
             outcome=outcome,

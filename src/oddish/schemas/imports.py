@@ -1,9 +1,9 @@
 """Importing trials that were run elsewhere: one at a time as it always was, or many in one archive."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody
 from oddish.schemas.problem import Problem
@@ -11,6 +11,26 @@ from oddish.schemas.problem import Problem
 MAX_BATCH = 100
 MESSAGE_LENGTH = 1_000_000
 
+NAME_BYTES = 255
+
+
+def _in_utc(time: datetime) -> datetime:
+    """One without a zone is in UTC."""
+    try:
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it is beyond the years 1 to 9999 in UTC; leave it out.") from None
+
+
+def _refuse_long(name: str) -> str:
+    if (size := len(name.encode())) > NAME_BYTES:
+        raise ValueError(f"it takes {size} bytes, more than {NAME_BYTES}; shorten it.")
+    return name
+
+
+type Moment = Annotated[datetime, AfterValidator(_in_utc)]
+type ShortName = Annotated[Name, AfterValidator(_refuse_long)]
+"""What lists of trials are sorted out by, so that an index holds several of them at once."""
 type Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 type ImportId = Annotated[str, Field(pattern=r"^imp_[0-9a-f]{16}$", max_length=20)]
 
@@ -18,9 +38,9 @@ type ImportId = Annotated[str, Field(pattern=r"^imp_[0-9a-f]{16}$", max_length=2
 class ClaimedTrial(RequestBody):
     """A trial as its importer describes it. The verdict is derived here, from these facts or from its own record."""
 
-    agent: Name
-    model: Name | None = None
-    environment: Name | None = None
+    agent: ShortName
+    model: ShortName | None = None
+    environment: ShortName | None = None
     status: Literal["success", "failed"]
     reward: float | None = None
     result: dict[str, Any] | None = None
@@ -34,8 +54,8 @@ class ClaimedTrial(RequestBody):
     phase_timing: dict[str, Any] | None = None
     has_trajectory: bool = Field(False, description="Ignored: it is looked for in the archive.")
     harbor_config: dict[str, Any] | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    started_at: Moment | None = None
+    finished_at: Moment | None = None
     external_trial_id: Name | None = Field(
         None, description="Of the engine that ran it: importing it again into the experiment changes nothing."
     )

@@ -9,6 +9,7 @@ from oddish.browsing import Filter
 from oddish.db.tables import tasks, trials
 from oddish.identity.principal import Principal
 from oddish.trials.figures import Figures, counted, runtime, tokens
+from oddish.trials.rewards import bounded_reward
 
 MORE_IS_BETTER = frozenset({"reward", "pass_rate"})
 DEFAULT_METRIC, DEFAULT_AGGREGATE = "reward", "avg"
@@ -57,7 +58,7 @@ def _measured(metric: str) -> Iterator[ColumnElement[bool]]:
 def _of_trial(metric: str) -> ColumnElement[Any]:
     passed = case((trials.c.reward == 1, 1.0), (trials.c.reward.is_not(None), 0.0))
     values: dict[str, ColumnElement[Any]] = {
-        "reward": trials.c.reward,
+        "reward": bounded_reward(),
         RATE: passed,
         "runtime": runtime(),
         "tokens": tokens(),

@@ -47,7 +47,8 @@ def tokens() -> ColumnElement[float]:
 
 def cost() -> ColumnElement[float]:
     """Of a trial, bounded so that a sum has room; NULL where it is not known."""
-    return case((trials.c.cost_usd.is_not(None), func.least(trials.c.cost_usd, SUMMABLE)))
+    bounded = func.least(func.greatest(trials.c.cost_usd, -SUMMABLE), SUMMABLE)
+    return case((trials.c.cost_usd.is_not(None), bounded))
 
 
 def runtime() -> ColumnElement[float]:

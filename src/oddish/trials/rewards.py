@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, case, func
 
 from oddish.db.tables import trials
 
-SUMMABLE = 1e290
-"""Rewards beyond it count as this much: a few of the largest numbers would overflow the sum of all."""
+SUMMABLE = 1e140
+"""Rewards beyond it count as this much: a few larger ones would overflow their sum, or their average, which squares."""
 
 
 def bounded_reward() -> ColumnElement[float]:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.db.tables import experiments, task_versions, tasks, trials
 from oddish.identity.principal import Principal
 from oddish.tasks.versions import LIMIT
+from oddish.trials.figures import cost
 from oddish.trials.live import is_live
 from oddish.trials.queries import UNFINISHED
 from oddish.trials.rewards import reward_counts
@@ -131,7 +132,7 @@ def _live(task_id: str) -> CTE:
             func.count().filter(success, zero).label("fail_count"),
             rewards["reward_sum"],
             rewards["reward_total"],
-            func.sum(trials.c.cost_usd).label("cost_usd"),
+            func.sum(cost()).label("cost_usd"),
             func.count(trials.c.cost_usd).label("cost_trial_count"),
             func.bool_or(estimated).filter(trials.c.cost_usd.is_not(None)).label("cost_has_estimated"),
             func.bool_or(~estimated).filter(trials.c.cost_usd.is_not(None)).label("cost_has_native"),
@@ -148,7 +149,7 @@ def _spent(task_id: str) -> CTE:
     return (
         select(
             trials.c.task_version,
-            func.sum(trials.c.cost_usd).label("billed_cost_usd"),
+            func.sum(cost()).label("billed_cost_usd"),
             func.count(trials.c.cost_usd).label("billed_trial_count"),
         )
         .where(trials.c.task_id == task_id, trials.c.origin == "oddish")

@@ -374,6 +374,43 @@ def test_a_trial_that_is_described_first_is_judged_anew_by_its_record(
     assert len(ids) == 2, "without an external id nobody knows that it is the same"
 
 
+READS = (
+    "/tasks",
+    "/tasks/{task}/trials",
+    "/tasks/{task}/detail",
+    "/tasks/browse?sort=avg_score_desc",
+    "/tasks/browse?compare_by=agent&compare_a=x&compare_b=y",
+    "/tasks/browse?compare_by=agent&compare_a=x&compare_b=y&compare_agg=best",
+    "/tasks/browse?top_by=agent&top_value=x",
+    "/experiments/odd",
+)
+
+
+def test_nothing_that_a_client_says_of_a_trial_keeps_others_from_reading(client: httpx2.Client, greet: str) -> None:
+    wide = "".join(chr(0x20000 + 37 * index % 40_000) for index in range(255))
+    refused: list[dict[str, object]] = [
+        {"started_at": "9999-12-31T23:59:59-12:00"},
+        {"finished_at": "0001-01-01T00:00:00+12:00"},
+        {"agent": wide},
+        {"model": wide},
+        {"environment": wide},
+    ]
+    accepted: list[dict[str, object]] = [
+        {"harbor_config": {"source": 1, "sha": {"a": 1}}},
+        *({"agent": agent, "reward": 1.7e308, "cost_usd": 1.7e308} for agent in "xyxy"),
+        *({"agent": agent, "reward": -1.7e308, "cost_usd": -1.7e308} for agent in "yy"),
+        {"agent": wide[:63], "model": wide[:63], "environment": wide[:63], "started_at": "9999-12-31T23:59:59"},
+    ]
+    for said, status in [(said, 422) for said in refused] + [(said, 200) for said in accepted]:
+        trial = {"agent": "x", "status": "success", **said}
+        body = {"task_id": greet, "experiment_id": "odd", "upload_artifacts": False, "trial": trial}
+        answer = client.post("/trials/import/init", json=body)
+        assert answer.status_code == status, (said, answer.text)
+    for path in READS:
+        answer = client.get(path.format(task=greet))
+        assert answer.status_code == 200, (path, answer.text)
+
+
 def test_imported_trials_are_beside_the_submissions_of_an_experiment(
     server: Server, client: httpx2.Client, greet: str, settings: Settings
 ) -> None:

@@ -148,7 +148,7 @@ def test_the_largest_rewards_add_up_without_an_error(server: Server, client: htt
     server.sql("UPDATE trials SET reward = CASE trial_index WHEN 2 THEN -1.0 ELSE 1.7e308 END")
     [task] = client.get("/tasks").json()
     assert (task["reward_success"], task["reward_total"]) == (0, 3)
-    assert task["reward_sum"] > 1e289
+    assert task["reward_sum"] > 1e139
     assert client.get(f"/experiments/{task['experiment_id']}").json()["reward_total"] == 3
 
 

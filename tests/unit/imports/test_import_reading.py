@@ -68,6 +68,7 @@ def test_a_record_of_an_old_release_is_read_for_what_it_has(tmp_path: Path) -> N
     assert (recorded.environment, recorded.outcome.status) == ("Own", "success")
     assert str(time_of(recorded.started_at)) == "2025-06-01 10:00:00+00:00"
     assert time_of(recorded.finished_at) is None
+    assert time_of("9999-12-31T23:59:59.999999") is None, "seconds of that size have no such fractions"
     report = recorded.report(NOTHING, "p", {})
     assert (report.has_trajectory, report.total_steps) == (False, None)
 

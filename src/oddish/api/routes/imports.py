@@ -1,6 +1,6 @@
 """Importing trials that were run elsewhere."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -226,12 +226,7 @@ def _claims(trial: ClaimedTrial) -> Claims:
         cost_usd=finite_number(trial.cost_usd),
         phase_timing=trial.phase_timing,
         harbor_config=trial.harbor_config or {},
-        started_at=_in_utc(trial.started_at),
-        finished_at=_in_utc(trial.finished_at),
+        started_at=trial.started_at,
+        finished_at=trial.finished_at,
         external_id=trial.external_trial_id,
     )
-
-
-def _in_utc(time: datetime | None) -> datetime | None:
-    """One without a zone is in UTC."""
-    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
