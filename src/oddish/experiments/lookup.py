@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import ScalarSelect, select
 
 from oddish.db.tables import experiments
+from oddish.errors import NotFound
 from oddish.identity.principal import Principal
 
 
@@ -21,3 +22,7 @@ def experiment_id(principal: Principal, reference: str) -> ScalarSelect[Any]:
         .limit(1)
         .scalar_subquery()
     )
+
+
+def no_experiment(reference: str) -> NotFound:
+    return NotFound(f"There is no experiment {reference!r} here.", fix="`oddish status` lists the newest experiments.")

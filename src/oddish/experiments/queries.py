@@ -8,8 +8,7 @@ from sqlalchemy import Select, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import experiments, task_experiments, tasks, trials
-from oddish.errors import NotFound
-from oddish.experiments.lookup import experiment_id
+from oddish.experiments.lookup import experiment_id, no_experiment
 from oddish.identity.principal import Principal
 from oddish.trials.live import is_live
 from oddish.trials.rewards import reward_counts
@@ -45,9 +44,7 @@ async def get_experiment(connection: AsyncConnection, principal: Principal, refe
     """By id, else by name. Raises ``NotFound``."""
     row = (await connection.execute(_summary(principal, reference))).one_or_none()
     if row is None:
-        raise NotFound(
-            f"There is no experiment {reference!r} here.", fix="`oddish status` lists the newest experiments."
-        )
+        raise no_experiment(reference)
     return ExperimentSummary(**row._mapping)
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import experiments
-from oddish.errors import Forbidden, NotFound
-from oddish.experiments.lookup import experiment_id
+from oddish.errors import Forbidden
+from oddish.experiments.lookup import experiment_id, no_experiment
 from oddish.identity.principal import Principal, Scope
 
 TOKEN_BYTES = 32
@@ -44,9 +44,7 @@ async def get_share(connection: AsyncConnection, principal: Principal, reference
     ).where(experiments.c.id == experiment_id(principal, reference))
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
-        raise NotFound(
-            f"There is no experiment {reference!r} here.", fix="`oddish status` lists the newest experiments."
-        )
+        raise no_experiment(reference)
     return Share(**row._mapping)
 
 

@@ -20,7 +20,7 @@ from oddish.identity.principal import Principal
 from oddish.outcome import Outcome
 from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.keys import BASELINE_AGENTS, queue_key
-from oddish.trials.recording import Report, error_message, final_stage, projection
+from oddish.trials.recording import Report, ending, error_message, final_stage, projection
 from oddish.trials.submission import TOUCH_EXPERIMENT
 
 ORIGIN = "imported"
@@ -194,18 +194,7 @@ def shown_of(outcome: Outcome, report: Report) -> dict[str, object]:
 
 def attempted_of(outcome: Outcome, report: Report) -> dict[str, object]:
     """What the row of its attempt shows of it."""
-    cancelled = outcome.status == "cancelled"
-    return {
-        "state": "cancelled" if cancelled else "finished",
-        "status": "cancelled" if cancelled else "success" if outcome.usable else "failed",
-        "stage": "cancelled" if cancelled else "completed",
-        "reasons": list(outcome.reasons),
-        "failure": report.failure,
-        "facts": dict(report.facts),
-        "artifact_prefix": report.artifact_prefix,
-        "artifact_files": report.artifact_files,
-        "artifact_bytes": report.artifact_bytes,
-    }
+    return ending(outcome, report, cancelled=outcome.status == "cancelled")
 
 
 def _trial(principal: Principal, experiment: Experiment, new: NewTrial) -> dict[str, object]:

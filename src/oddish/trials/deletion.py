@@ -13,10 +13,10 @@ from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import experiments, trials
-from oddish.errors import NotFound
-from oddish.experiments.lookup import experiment_id
+from oddish.experiments.lookup import experiment_id, no_experiment
 from oddish.identity.principal import Principal
 from oddish.queue.cancel import cancel
+from oddish.trials.queries import no_trial
 from oddish.trials.subject import locked_task
 
 # Locks: tasks (that one).
@@ -56,7 +56,7 @@ async def delete_trial(connection: AsyncConnection, principal: Principal, trial_
         await connection.execute(HOLD_TASK, {"task_id": task_id})
     deletion = await _delete(connection, "trial", trial_id, [] if task_id is None else [trial_id])
     if deletion.trials_deleted == 0:
-        raise NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
+        raise no_trial(trial_id)
     return deletion
 
 
@@ -78,9 +78,7 @@ async def delete_experiment(connection: AsyncConnection, principal: Principal, r
     )
     known: str | None = await connection.scalar(found)
     if known is None:
-        raise NotFound(
-            f"There is no experiment {reference!r} here.", fix="`oddish status` lists the newest experiments."
-        )
+        raise no_experiment(reference)
     own = select(trials.c.id).where(trials.c.experiment_id == known, trials.c.deleted_at.is_(None))
     deletion = await _delete(connection, "experiment", known, (await connection.scalars(own)).all())
     await connection.execute(MARK_EXPERIMENT, {"experiment_id": known})

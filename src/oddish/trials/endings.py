@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.db.tables import tasks
-from oddish.errors import NotFound
 from oddish.experiments.queries import get_experiment
 from oddish.identity.principal import Principal
+from oddish.trials.queries import check_task, no_trial
 from oddish.trials.retryable import Ended, Refused, RetryRequest
 
 _COLUMNS = """
@@ -62,7 +61,7 @@ async def find_ended(
     """
     parameters: dict[str, object] = {"org_id": principal.org_id}
     if wanted.task_id is not None:
-        await _check_task(connection, principal, wanted.task_id)
+        await check_task(connection, principal, wanted.task_id)
         statement = OF_TASK
         parameters["task_id"] = wanted.task_id
     elif wanted.experiment is not None:
@@ -77,19 +76,4 @@ async def find_ended(
 
 def _absent(named: Sequence[str], found: Sequence[Ended]) -> list[Refused]:
     there = {trial.id for trial in found}
-    return [
-        Refused(
-            trial_id,
-            NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number."),
-        )
-        for trial_id in dict.fromkeys(named)
-        if trial_id not in there
-    ]
-
-
-async def _check_task(connection: AsyncConnection, principal: Principal, task_id: str) -> None:
-    known = select(tasks.c.id).where(
-        tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
-    )
-    if await connection.scalar(known) is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+    return [Refused(trial_id, no_trial(trial_id)) for trial_id in dict.fromkeys(named) if trial_id not in there]

@@ -17,6 +17,7 @@ from oddish.identity.principal import Principal
 from oddish.storage.keys import artifact_key
 from oddish.storage.manifest import Manifest, ManifestFile, read_manifest
 from oddish.storage.store import ArtifactStore
+from oddish.trials.queries import no_trial
 
 RESULT = "result.json"
 MAX_RESULT_BYTES = 8 * 1024 * 1024
@@ -94,7 +95,7 @@ async def list_attempts(connection: AsyncConnection, principal: Principal, trial
     )
     rows = (await connection.execute(statement)).all()
     if not rows:
-        raise NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
+        raise no_trial(trial_id)
     return [_attempt(row) for row in rows if row.epoch is not None]
 
 

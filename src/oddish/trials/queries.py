@@ -81,11 +81,24 @@ def _trials(principal: Principal) -> Select[Any]:
     )
 
 
+def no_trial(trial_id: str) -> NotFound:
+    return NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
+
+
+async def check_task(connection: AsyncConnection, principal: Principal, task_id: str) -> None:
+    """Raises ``NotFound`` for a task that is not there."""
+    known = select(tasks.c.id).where(
+        tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
+    )
+    if await connection.scalar(known) is None:
+        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+
+
 async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:
     """Also one that was superseded. Raises ``NotFound``."""
     found = await _read(connection, _trials(principal).where(trials.c.id == trial_id))
     if not found:
-        raise NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
+        raise no_trial(trial_id)
     return found[0]
 
 
@@ -107,11 +120,7 @@ async def list_trials_of_task(
         statement = statement.where(trials.c.is_probe.is_(probe))
     found = await _read(connection, statement)
     if not found:
-        task = select(tasks.c.id).where(
-            tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
-        )
-        if (await connection.execute(task)).one_or_none() is None:
-            raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+        await check_task(connection, principal, task_id)
     return found
 
 

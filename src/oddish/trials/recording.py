@@ -75,18 +75,7 @@ async def record_outcome(
     await connection.execute(
         update(attempts)
         .where(attempts.c.trial_id == claim.subject_id, attempts.c.epoch == claim.epoch)
-        .values(
-            state="cancelled" if cancelled else "finished",
-            status="cancelled" if cancelled else outcome.status,
-            stage="cancelled" if cancelled else "completed",
-            reasons=list(outcome.reasons),
-            failure=report.failure,
-            facts=dict(report.facts),
-            artifact_prefix=report.artifact_prefix,
-            artifact_files=report.artifact_files,
-            artifact_bytes=report.artifact_bytes,
-            finished_at=func.clock_timestamp(),
-        )
+        .values(**ending(outcome, report, cancelled=cancelled), finished_at=func.clock_timestamp())
     )
     shown: dict[str, object] = {
         "error_message": message,
@@ -104,6 +93,21 @@ async def record_outcome(
         await retry(connection, claim, delay_seconds=delay, error=message, cause="failed")
     else:
         await finish(connection, claim, "failed", error=message)
+
+
+def ending(outcome: Outcome, report: Report, *, cancelled: bool) -> dict[str, object]:
+    """What an attempt that has ended shows."""
+    return {
+        "state": "cancelled" if cancelled else "finished",
+        "status": "cancelled" if cancelled else outcome.status,
+        "stage": "cancelled" if cancelled else "completed",
+        "reasons": list(outcome.reasons),
+        "failure": report.failure,
+        "facts": dict(report.facts),
+        "artifact_prefix": report.artifact_prefix,
+        "artifact_files": report.artifact_files,
+        "artifact_bytes": report.artifact_bytes,
+    }
 
 
 def projection(epoch: int, outcome: Outcome, report: Report) -> dict[str, object]:
