@@ -38,6 +38,7 @@ CLOCK_NONSENSE = timedelta(days=365_000)
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
 _SMALL = re.compile("[0-9]{1,4}")
 _CALL = re.compile(r"\A[A-Z]+ /\S* needs(?= )")
+SHOWN_CHARACTERS = 100
 WORTH_MENTIONING = 1.0
 """Seconds of waiting from which on it is said."""
 
@@ -133,7 +134,7 @@ class Connection:
 
     def put_file(self, url: str, file: IO[bytes], headers: Mapping[str, str]) -> None:
         """Send a file to a signed URL, which carries its own authority and must not see the key."""
-        target = httpx2.URL(f"{self.base_url}/").join(url)
+        target = self._target(url)
 
         def request() -> httpx2.Request:
             file.seek(0)
@@ -150,7 +151,7 @@ class Connection:
 
         A ``signed`` URL carries its own authority and must not see the key. What ``sink`` raises passes.
         """
-        target = httpx2.URL(f"{self.base_url}/").join(url)
+        target = self._target(url)
         client = self._client_for(target)
         own = {} if signed or _origin(target) != self._origin else self._authorization
         attempt = 0
@@ -181,6 +182,16 @@ class Connection:
             if pause >= WORTH_MENTIONING:
                 self._waiting(trouble.message, pause)
             self._sleep(pause)
+
+    def _target(self, url: str) -> httpx2.URL:
+        """An address that the server named, relative to its own."""
+        try:
+            return httpx2.URL(f"{self.base_url}/").join(url)
+        except (httpx2.InvalidURL, TypeError, ValueError):
+            raise UnexpectedAnswer(
+                f"{self.base_url} names an address that is none: {str(url)[:SHOWN_CHARACTERS]!r}.",
+                fix="Check that the address is that of an oddish server.",
+            ) from None
 
     def _client_for(self, url: httpx2.URL) -> httpx2.Client:
         if self._transport is not None or _origin(url) == self._origin:

@@ -12,6 +12,7 @@ from sqlalchemy import Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import attempts, trials
+from oddish.documents import mapping, mappings
 from oddish.errors import NotFound, TooLarge
 from oddish.identity.principal import Principal
 from oddish.storage.keys import artifact_key
@@ -155,8 +156,7 @@ async def _steps(store: ArtifactStore, evidence: Evidence) -> Sequence[str]:
         document = json.loads(await read_result(store, evidence))
     except (NotFound, TooLarge):
         return []
-    steps = document.get("step_results") if isinstance(document, dict) else None
-    return [str(step.get("step_name")) for step in steps or [] if isinstance(step, dict)]
+    return [str(step.get("step_name")) for step in mappings(mapping(document).get("step_results"))]
 
 
 async def _read_json(store: ArtifactStore, evidence: Evidence, file: ManifestFile, max_bytes: int) -> bytes:

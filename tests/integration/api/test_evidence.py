@@ -65,6 +65,8 @@ def test_trajectories_and_logs_by_who_wrote_them(
     assert client.get(f"{trial}/trajectory").status_code == 404
     assert client.get(f"{trial}/trajectory?attempt=2").json() == json.loads(TRAJECTORY)
     assert client.get(f"{trial}/trajectory?attempt=9").status_code == 404
+    server.leave_files(furnished.names["trial_id"], steps | {RESULT: b'{"step_results": 5}'}, epoch=5)
+    assert client.get(f"{trial}/trajectory").json() == {"of": "zebra"}, "a record that says nothing of them"
 
 
 def test_files_come_by_signed_urls_in_parts_and_of_every_attempt(

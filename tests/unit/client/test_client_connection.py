@@ -382,3 +382,9 @@ def test_a_download_that_gets_nowhere_is_given_up() -> None:
     for refusal in (404, 403):
         with pytest.raises(ApiError):
             Server(httpx2.Response(refusal)).connection().download("/trials/t/files/a", Received(), signed=False)
+
+
+@pytest.mark.parametrize("url", ["//\0", "http://\ud800/", "x" * 70_000])
+def test_an_address_that_is_none_is_an_unexpected_answer(url: str) -> None:
+    with pytest.raises(UnexpectedAnswer, match="names an address that is none"):
+        Server().connection().download(url, Received(), signed=True)
