@@ -56,6 +56,7 @@ log = structlog.get_logger()
 LEAST_LEASE_TO_CLAIM_SECONDS = 10.0
 HOUSEKEEPING_SECONDS = 15.0
 HURRIED_HOUSEKEEPING_SECONDS = 1.0
+"""While there is more to do, and after an execution ended: its next attempt may be due before the usual turn."""
 LISTEN_RETRY_SECONDS = 2.0
 FORGOTTEN_SECONDS = 10.0
 REPORT_GRACE_SECONDS = 20.0
@@ -317,7 +318,7 @@ class WorkerService:
             self._executions.pop((held.id, held.epoch), None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("execution failed", label=held.label, exc_info=error)
-        self._housekeeping_due = 0.0
+        self._housekeeping_due = min(self._housekeeping_due, time.monotonic() + HURRIED_HOUSEKEEPING_SECONDS)
         self._wake.set()
 
     def _on_beat(self, mine: Sequence[Owned]) -> None:
