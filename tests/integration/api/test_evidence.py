@@ -165,16 +165,16 @@ def test_versions_with_what_their_trials_came_to(
     expected = {
         "version": 2,
         "is_current": True,
-        "trial_count": 5,
-        "completed_count": 3,
+        "trial_count": 6,
+        "completed_count": 4,
         "failed_count": 0,
         "skipped_count": 0,
         "pending_count": 2,
         "pass_count": 1,
         "partial_count": 1,
-        "fail_count": 1,
+        "fail_count": 2,
         "reward_sum": 1.4,
-        "reward_total": 3,
+        "reward_total": 4,
         "cost_usd": 0.75,
         "cost_trial_count": 2,
         "cost_has_estimated": True,
@@ -185,7 +185,7 @@ def test_versions_with_what_their_trials_came_to(
     assert {name: newest[name] for name in expected} == expected
     assert [entry["name"] for entry in newest["experiments"]] == ["other", "mine"]
     assert (oldest["version"], oldest["trial_count"], oldest["last_run_at"]) == (1, 0, None)
-    assert (found["totals"]["total_trials"], found["totals"]["billed_cost_usd"]) == (5, 1.75)
+    assert (found["totals"]["total_trials"], found["totals"]["billed_cost_usd"]) == (6, 1.75)
     assert found["task"]["trials"] is None
 
     changed = client.put(f"/tasks/{task_id}/versions/1/default")
@@ -199,11 +199,11 @@ def test_versions_with_what_their_trials_came_to(
     shown = CliRunner().invoke(cli, ["status", task_id, "--detail"])
     assert shown.exit_code == 0, shown.output
     row = next(line for line in shown.output.splitlines() if line.split()[:1] == ["2"])
-    assert "3 completed, 2 unfinished" in row
-    assert "0.467" in row
-    assert "1/3" in row
+    assert "4 completed, 2 unfinished" in row
+    assert "0.35" in row
+    assert "1/4" in row
     assert "~$0.7500" in row
-    assert "5 trials, cost ~$0.7500, with all that was replaced $1.7500" in shown.output
+    assert "6 trials, cost ~$0.7500, with all that was replaced $1.7500" in shown.output
     listed = CliRunner().invoke(cli, ["status", task_id, "--versions"])
     rows = [line.split() for line in listed.output.splitlines() if line.split()[:1] in (["1"], ["2"])]
     assert [(row[0], row[1] == "current") for row in rows] == [("2", False), ("1", True)]
