@@ -19,9 +19,29 @@ DEFAULT_TRIALS = 1
 MOST_TRIALS = 10_000
 """Of one task, that a server creates at once."""
 
+
+def _only(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """The one value; the same one again is no other."""
+    if len(set(given)) > 1:
+        raise click.BadParameter(f"{joined(given)}: one is run. Name several in a file, for -c.", ctx, option)
+    return given[0] if given else None
+
+
 AGENT_OPTIONS = (
-    click.option("-a", "--agent", help=f"Agent that attempts the tasks, {DEFAULT_AGENT} where none is named."),
-    click.option("-m", "--model", help="Model for the agent, as provider/model. The agents oracle and nop need none."),
+    click.option(
+        "-a",
+        "--agent",
+        multiple=True,
+        callback=_only,
+        help=f"Agent that attempts the tasks, {DEFAULT_AGENT} where none is named.",
+    ),
+    click.option(
+        "-m",
+        "--model",
+        multiple=True,
+        callback=_only,
+        help="Model for the agent, as provider/model. The agents oracle and nop need none.",
+    ),
     click.option(
         "--n-trials",
         "-k",

@@ -18,7 +18,7 @@ from oddish.errors import NotFound
 @click.argument("reference", metavar="[ID]", required=False)
 @click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Cancel a whole experiment, by id or name.")
 @click.option("--qa", is_flag=True, help="Stop the analysis of the task only; of a trial, that of its task.")
-@click.option("-f", "--force", is_flag=True, help="Do not ask.")
+@click.option("-f", "--force", "-y", "--yes", "force", is_flag=True, help="Do not ask.")
 @api_option
 @json_option
 def cancel(

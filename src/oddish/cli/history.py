@@ -68,7 +68,7 @@ def print_versions(task_id: str, versions: "Sequence[TaskVersion]") -> None:
 
 def _states(version: "VersionSummary") -> str:
     counts = {
-        "completed": version["completed_count"],
+        "success": version["completed_count"],
         "failed": version["failed_count"],
         "skipped": version["skipped_count"],
         "unfinished": version["pending_count"],

@@ -8,12 +8,12 @@ from oddish.cli.output import print_json, say, warn
 from oddish.cli.session import LOCAL, skew
 from oddish.cli.tables import print_table, table
 from oddish.cli.tally import ORDER
-from oddish.cli.text import age, one_line, plural
+from oddish.cli.text import age, joined, one_line, plural
 from oddish.cli.trials import counts, grouped, live_trials, state
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
-from oddish.client.types import PAGE, UNFINISHED, Health, Task, Trial
+from oddish.client.types import PAGE, UNFINISHED, ExperimentRef, Health, Task, Trial
 
 NEWEST = 8
 NO_WORKER = "No worker is alive: nothing runs now."
@@ -34,8 +34,9 @@ def show(client: Client, endpoint: Endpoint, *, limit: int | None, verbose: bool
     alive = alive_workers(client)
     tasks = client.tasks() if limit is not None and limit <= NEWEST else client.all_tasks()
     experiments = by_experiment(tasks)
+    earlier = of_earlier_versions(tasks, experiments)
     if as_json:
-        print_json(_document(endpoint, health, alive, experiments[:limit]))
+        print_json(_document(endpoint, health, alive, experiments[:limit], earlier))
         return
     say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
     if verbose:
@@ -63,6 +64,9 @@ def show(client: Client, endpoint: Endpoint, *, limit: int | None, verbose: bool
         say(f"and {hidden} older; show them with: oddish status --all")
     elif len(tasks) == PAGE:
         say(f"These are the newest {PAGE} tasks; show all with: oddish status --all")
+    if earlier:
+        names = joined((one_line(entry["name"]) for entry in earlier), NEWEST if limit is not None else len(earlier))
+        say(f"Only with trials of earlier versions of their tasks: {names}")
 
 
 def by_experiment(tasks: list[Task]) -> list[Experiment]:
@@ -82,6 +86,13 @@ def by_experiment(tasks: list[Task]) -> list[Experiment]:
     return sorted(experiments.values(), key=lambda experiment: experiment.newest, reverse=True)
 
 
+def of_earlier_versions(tasks: list[Task], shown: list[Experiment]) -> list[ExperimentRef]:
+    """Experiments of these tasks beside the ``shown``: all their trials are of versions that are not current."""
+    known = {experiment.id for experiment in shown}
+    found = (experiment for task in tasks for experiment in task.get("experiments") or [])
+    return list({experiment["id"]: experiment for experiment in found if experiment["id"] not in known}.values())
+
+
 def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
     home = task["experiment_id"]
     found: dict[str, list[Trial]] = {} if home is None else {home: []}
@@ -99,7 +110,11 @@ def alive_workers(client: Client) -> int | None:
 
 
 def _document(
-    endpoint: Endpoint, health: Health, alive: int | None, experiments: list[Experiment]
+    endpoint: Endpoint,
+    health: Health,
+    alive: int | None,
+    experiments: list[Experiment],
+    earlier: list[ExperimentRef],
 ) -> dict[str, object]:
     return {
         "api_url": endpoint.url,
@@ -115,6 +130,7 @@ def _document(
             }
             for experiment in experiments
         ],
+        "of_earlier_versions": [{"id": experiment["id"], "name": experiment["name"]} for experiment in earlier],
     }
 
 

@@ -38,7 +38,9 @@ def named_target(client: Client, reference: str, trials: Sequence[JobTrial]) -> 
     """
     task = _task(client, reference)
     if task is None:
-        raise NotFound(f"There is no task {reference!r} on the server.", fix="Upload it first, or check the id.")
+        raise NotFound(
+            f"There is no task {reference!r} on the server.", fix="Upload it, or look for its id with `oddish ls`."
+        )
     names = sorted({trial.task.name for trial in trials})
     if len(names) > 1:
         raise InvalidInput(

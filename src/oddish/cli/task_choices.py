@@ -85,10 +85,10 @@ class TaskChoices:
         task = self.task or (sweep.task if tasks is None else None)
         if task is not None:
             if not task.strip():
-                raise click.UsageError("--task is empty: give the id of a task, as `oddish status` shows it.")
+                raise click.UsageError("--task is empty: give the id of a task, as `oddish ls` shows it.")
             if filters := [flag for name, flag in FILTERS.items() if on_command_line(name)]:
                 raise click.UsageError(
-                    f"{' and '.join(filters)} choose among the tasks of a directory, and --task {task} is one task."
+                    f"{' and '.join(filters)} would choose among the tasks of a directory; --task {task} is one task."
                 )
             return Chosen(task=task.strip())
         sources = [Source(tasks)] if tasks is not None else sweep.sources

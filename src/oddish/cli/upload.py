@@ -19,7 +19,7 @@ from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve, tell_skew
 from oddish.cli.sweep.sweep import Source
 from oddish.cli.targets import Targets, found_targets, named_target, registered_targets
-from oddish.cli.text import brief, command, one_line, plural, quoted
+from oddish.cli.text import brief, command, joined, one_line, plural, quoted
 from oddish.client import Client
 from oddish.client.types import ExperimentRef, Priority
 from oddish.errors import InvalidInput, OddishError
@@ -153,10 +153,9 @@ def upload(
             f"{str(of_tasks)!r} and --dataset {dataset.reference} both name tasks: give one of them."
         )
     source = of_tasks or dataset
-    if jobs is None and (target or experiment or skip_artifacts):
-        raise click.UsageError(
-            "--task, --experiment and --skip-artifacts are for trials, and no Harbor job is named as PATH."
-        )
+    of_trials = {"--task": target, "--experiment": experiment, "--skip-artifacts": skip_artifacts}
+    if jobs is None and (given := [option for option, value in of_trials.items() if value]):
+        raise click.UsageError(f"{joined(given)}: only for trials, and no Harbor job is named as PATH.")
     if jobs is None and source is None:
         raise click.UsageError("Name a task, a directory of tasks, or a Harbor job, for example: oddish upload my-task")
     if target and source:
@@ -272,6 +271,10 @@ class Importing:
         for entry in done:
             if entry.refusal is not None:
                 raise entry.refusal
+        if not self.quiet:
+            for entry in done:
+                if entry.version is not None and not entry.version["content_unchanged"]:
+                    say(entry.line())
         return done
 
     def _import(self, targets: Targets) -> None:

@@ -53,8 +53,9 @@ def _preview_url(number: str, template: str | None) -> str:
     if not (number.isascii() and number.isdecimal()):
         raise InvalidInput(f"ODDISH_PREVIEW_PR is {number!r}, not a pull request number.")
     if not template or "{n}" not in template:
+        found = f"is {template!r}, without {{n}}" if template else "is not set"
         raise InvalidInput(
-            f"ODDISH_PREVIEW_PR is {number}, and the address of its preview is not known.",
+            f"ODDISH_PREVIEW_PR is {number}, and ODDISH_PREVIEW_URL_TEMPLATE, the address of previews, {found}.",
             fix="Set ODDISH_PREVIEW_URL_TEMPLATE to the address with {n} in place of the number.",
         )
     return template.replace("{n}", number)

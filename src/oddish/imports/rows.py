@@ -118,7 +118,7 @@ async def check_tasks(
     found = {row.id: row.last_version for row in await connection.execute(statement)}
     for task_id, versions in wanted.items():
         if task_id not in found:
-            raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it first, or check the id.")
+            raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
         if missing := [version for version in versions if not 1 <= version <= found[task_id]]:
             raise NotFound(f"Task {task_id!r} has no version {missing[0]}.", fix="Leave it out for the current one.")
 
@@ -140,7 +140,7 @@ async def reserve(
     )
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it first, or check the id.")
+        raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
     first = row.next_trial_index - len(versions)
     return [
         Place(task_id, row.name, version or row.current_version, first + offset, uuid4())

@@ -54,7 +54,7 @@ async def change_tags(
     values = {"task_id": task_id, "org_id": principal.org_id, "add": dict(add), "remove": list(remove)}
     row = (await connection.execute(CHANGE, values)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
     if add:
         _bound(row.tags)
     return TaggedTask(row.id, row.name, row.tags)

@@ -86,7 +86,7 @@ async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Tas
 
 def _unknown(task_id: str, version: int | None) -> NotFound:
     which = f"version {version} of task" if version is not None else "task"
-    return NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+    return NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
 
 
 def version_where(task_id: str, condition: ColumnElement[bool]) -> Select[Any]:

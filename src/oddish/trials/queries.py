@@ -91,7 +91,7 @@ async def check_task(connection: AsyncConnection, principal: Principal, task_id:
         tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
     )
     if await connection.scalar(known) is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
 
 
 async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:

@@ -54,7 +54,7 @@ def _visible(principal: Principal, task_id: str) -> tuple[Any, ...]:
 
 
 def _no_task(task_id: str) -> NotFound:
-    return NotFound(f"There is no task {task_id!r} here.", fix="Upload it first, or check the id.")
+    return NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
 
 
 async def chosen_version(connection: AsyncConnection, task: Row[Any], content_hash: str | None) -> Row[Any]:

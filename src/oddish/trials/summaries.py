@@ -132,7 +132,7 @@ async def get_task(connection: AsyncConnection, principal: Principal, task_id: s
     """Raises ``NotFound``."""
     found = await _read(connection, _summaries(_visible(principal.org_id).where(tasks.c.id == task_id), None))
     if not found:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish status` lists the newest tasks.")
+        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
     return found[0]
 
 

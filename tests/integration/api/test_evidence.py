@@ -199,7 +199,7 @@ def test_versions_with_what_their_trials_came_to(
     shown = CliRunner().invoke(cli, ["status", task_id, "--detail"])
     assert shown.exit_code == 0, shown.output
     row = next(line for line in shown.output.splitlines() if line.split()[:1] == ["2"])
-    assert "4 completed, 2 unfinished" in row
+    assert "4 success, 2 unfinished" in row
     assert "0.35" in row
     assert "1/4" in row
     assert "~$0.7500" in row

@@ -130,7 +130,7 @@ def test_what_cannot_be_imported_is_refused_before_anything_is_made(
         ((JOBS, "--path", JOBS), 2, "is a Harbor job: name it as PATH"),
         ((JOBS, "--path", TASKS, "-d", "a@1"), 2, "both name tasks"),
         ((JOBS, "-t", "x"), 2, "choose among the tasks of --path"),
-        ((TASKS, "--task", "greet-script"), 2, "no Harbor job is named"),
+        ((TASKS, "--task", "greet-script"), 2, "Error: --task: only for trials, and no Harbor job is named"),
         ((TASKS, "--path", TASKS / "hello-world"), 2, "give one of them"),
         ((tmp_path,), 1, "is neither a task nor a Harbor job"),
         ((tmp_path / "absent",), 1, "does not exist"),

@@ -44,7 +44,7 @@ def test_nobody_to_ask(server: Any, invoke: Any) -> None:
     assert statuses(server) == ["success", "running", "queued"]
 
 
-@pytest.mark.parametrize("flag", ["-f", "--force"])
+@pytest.mark.parametrize("flag", ["-f", "--force", "-y", "--yes"])
 def test_one_trial(server: Any, invoke: Any, flag: str) -> None:
     assert invoke("cancel", f"{TASK}-1", flag).exit_code == 0
     assert server.bodies("POST", "/tasks/cancel") == [{"task_ids": [], "trial_ids": [f"{TASK}-1"]}]

@@ -296,8 +296,8 @@ def test_what_a_task_on_the_server_names_is_handed_over_once_agreed(
     [
         (("{task}", "--task", "a-0a1b2c3d"), "is to be sent and --task a-0a1b2c3d is on the server: give one of them."),
         (("-p", "{task}", "--task", "a-0a1b2c3d"), "give one of them."),
-        (("--task", "a-0a1b2c3d", "-t", "x*", "-l", "2"), "-t and -l choose among the tasks of a directory"),
-        (("--task", "a-0a1b2c3d", "-x", "y"), "-x choose among"),
+        (("--task", "a-0a1b2c3d", "-t", "x*", "-l", "2"), "-t and -l would choose among the tasks of a directory"),
+        (("--task", "a-0a1b2c3d", "-x", "y"), "-x would choose among"),
         (("--task", " "), "--task is empty"),
         (
             ("a-0a1b2c3d",),

@@ -1,5 +1,6 @@
 """What ``run`` and ``status`` say of the versions of a task."""
 
+import json
 from typing import Any
 
 import pytest
@@ -34,6 +35,14 @@ def test_trials_of_other_versions_are_mentioned(server: Any, invoke: Any, others
         assert result.exit_code == 0, result.output
         assert said in result.output
         assert ("other versions" in result.output) == bool(others)
+
+
+def test_experiments_whose_trials_are_all_of_earlier_versions_are_named(server: Any, invoke: Any) -> None:
+    experiments = [{"id": "e0000001", "name": "calm-fern-0001"}, {"id": "e0000002", "name": "old-oak-0002"}]
+    server.add_trial(server.add_task("greet-00000001", experiments=experiments), status="success", reward=1.0)
+    output = invoke("status").output
+    assert "\nOnly with trials of earlier versions of their tasks: old-oak-0002\n" in output
+    assert json.loads(invoke("status", "--json").stdout)["of_earlier_versions"] == experiments[1:]
 
 
 def test_a_task_without_trials_is_not_pending(server: Any, invoke: Any) -> None:

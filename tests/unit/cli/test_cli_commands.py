@@ -54,6 +54,23 @@ def test_every_command_that_asks_a_server_takes_its_address_under_both_names() -
     assert without == OF_THIS_MACHINE
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("compl", "completion"), ("zzz", None)])
+def test_a_mistyped_command_is_answered_with_the_closest(typed: str, meant: str | None) -> None:
+    result = CliRunner().invoke(cli, [typed])
+    assert result.exit_code == 2
+    assert f"No such command '{typed}'." in result.stderr
+    assert (f"Did you mean '{meant}'?" in result.stderr) == (meant is not None)
+
+
+@pytest.mark.parametrize("option", ["-a", "--model"])
+def test_a_second_agent_or_model_is_refused_and_never_dropped(option: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["run", str(tmp_path), option, "one", option, "two"])
+    assert result.exit_code == 2
+    assert "one, two: one is run. Name several in a file, for -c." in result.stderr
+    again = CliRunner().invoke(cli, ["run", str(tmp_path), option, "one", option, "one"])
+    assert "holds no task" in again.stderr
+
+
 @pytest.mark.parametrize("name", ["combine", "collect", "delete"])
 def test_the_address_has_a_short_name_where_no_other_option_has_it(name: str) -> None:
     assert name not in LEAVES or "-u" in LEAVES[name]["api"]
