@@ -51,7 +51,9 @@ def _retry(client: Client, line: Line, found: Found) -> None:
         if others := not_shown(found.snapshot().tasks):
             note = f"{note} {others}"
         if as_json:
-            print_json({"kind": "trials", "target": target, "trials": [], "note": note, "queued": 0, "failed": 0})
+            print_json(
+                {"kind": "trials", "target": target, "trials": [], "note": note, "queued": 0, "skipped": 0, "failed": 0}
+            )
         else:
             say(note)
         return

@@ -95,7 +95,7 @@ def test_nothing_to_retry_is_no_error(server: Any, invoke: Any) -> None:
     result = invoke("run", "calm-00000001", "--retry")
     assert (result.exit_code, result.output) == (0, "Nothing of calm-00000001 has failed, was cancelled or skipped.\n")
     document = json.loads(invoke("run", "calm-00000001", "--retry", "--json").stdout)
-    assert (document["queued"], document["failed"], document["trials"]) == (0, 0, [])
+    assert (document["queued"], document["skipped"], document["failed"], document["trials"]) == (0, 0, 0, [])
     assert "has failed" in document["note"]
     assert sent(server) == []
 
