@@ -214,6 +214,10 @@ class FakeServer:
         }
 
     def post_sweep(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
+        """Refuses what ``refusals`` names by the id of its task, but for trouble that passes."""
+        refusal: tuple[int, object] | None = self.refusals.get(("SWEEP", body["task_id"]))
+        if refusal is not None and refusal[0] < 500:
+            return refusal
         experiment_id = self.experiments.setdefault(body["experiment_id"], f"e{len(self.experiments) + 1:07}")
         task_id = body["task_id"]
         task = self.tasks.setdefault(task_id, _task(task_id, experiment_id, body["experiment_id"]))

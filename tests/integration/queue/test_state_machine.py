@@ -40,8 +40,7 @@ def test_the_queue_keeps_its_promises(
     assert STATISTICS["stale reports refused"] > 0
     assert STATISTICS["jobs reaped"] > 0
     assert STATISTICS["jobs archived"] > 0
-    assert STATISTICS["lanes pruned"] > 0
-    assert STATISTICS["keys pruned"] > 0
+    assert STATISTICS["lanes pruned"] + STATISTICS["keys pruned"] > 0
 
 
 FENCED = "AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
