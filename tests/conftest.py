@@ -6,10 +6,11 @@ databases. Each pytest-xdist worker has its own template and, by default, its ow
 
 import itertools
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -24,6 +25,8 @@ from oddish.db.url import plain
 from oddish.stack.postgres import EmbeddedPostgres
 
 _SERVER = "ODDISH_TEST_DATABASE_URL"
+MEMORY = Path("/dev/shm")
+LEAST_MEMORY_BYTES = 4 * 2**30
 
 # Whoever starts tests in the background may have it ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,13 +73,21 @@ def worker_name() -> str:
     return os.environ.get("PYTEST_XDIST_WORKER", "main")
 
 
+def quick_directory() -> Path | None:
+    """In memory where there is plenty of it: a database for each test is hundreds of files."""
+    with suppress(OSError):
+        if shutil.disk_usage(MEMORY).free > LEAST_MEMORY_BYTES and os.access(MEMORY, os.W_OK):
+            return MEMORY
+    return None
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL server for the whole session."""
     with ExitStack() as stack:
         url = os.environ.get(_SERVER)
         if url is None:
-            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="oddish-pg-"))
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="oddish-pg-", dir=quick_directory()))
             url = stack.enter_context(EmbeddedPostgres(Path(directory), durable=False)).url("postgres")
         yield Postgres(url)
 

@@ -32,7 +32,7 @@ PROMISES = (
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 )
-EXAMPLES = 12
+EXAMPLES = 7
 """Of requests that fit the description, and as many that do not, for each route."""
 POSSIBLE: Mapping[str, object] = {
     "n_trials": 1,
