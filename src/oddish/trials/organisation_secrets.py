@@ -55,11 +55,6 @@ async def delete_secret(connection: AsyncConnection, principal: Principal, name:
         raise NotFound(f"There is no secret {name!r} here.", fix="`oddish secrets ls` lists them.")
 
 
-async def secret_names(connection: AsyncConnection, org_id: str) -> frozenset[str]:
-    rows = await connection.execute(select(org_secrets.c.name).where(org_secrets.c.org_id == org_id))
-    return frozenset(rows.scalars())
-
-
 async def secret_values(
     connection: AsyncConnection, keyring: Keyring, org_id: str, names: Collection[str]
 ) -> dict[str, str]:
