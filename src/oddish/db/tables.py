@@ -254,6 +254,17 @@ attempts = Table(
     Column("finished_at", DateTime(timezone=True)),
 )
 
+trial_events = Table(
+    "trial_events",
+    metadata,
+    Column("trial_id", Text, primary_key=True),
+    Column("attempt", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("payload", JSONB, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+)
+
 queue_keys = Table(
     "queue_keys",
     metadata,

@@ -1,0 +1,118 @@
+"""Live events: what running attempts say and do, kept until their permanent record is in the store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.queue.claim import Claim
+from oddish.storable import storable
+
+LIVE_CHANNEL = "oddish_live"
+"""Notifications carry the id of a trial that has new events, is a stage further or has ended."""
+PAGE_LIMIT = 500
+LINGER_SECONDS = 60.0
+"""How long events stay once their record is in the store, for followers to read the last of them."""
+KEPT_HOURS = 24
+"""How long events stay of attempts that left no record."""
+PURGED_AT_A_TIME = 20
+
+# Appends events of running attempts, and answers which of :claim_ids still own theirs. An attempt's end waits for this
+# transaction or is seen by it, so that no event comes after it. Locks: attempts (by job).
+APPEND = """
+WITH mine AS (
+  SELECT a.trial_id, a.epoch, a.claim_id FROM attempts a
+  JOIN unnest(CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]))
+    AS c (trial_id, epoch, claim_id) USING (trial_id, epoch, claim_id)
+  WHERE a.state = 'running' ORDER BY a.job_id FOR NO KEY UPDATE OF a
+), written AS (
+  INSERT INTO trial_events (trial_id, attempt, seq, kind, payload)
+  SELECT trial_id, epoch, seq, kind, payload
+  FROM unnest(CAST(:event_claim_ids AS uuid[]), CAST(:seqs AS bigint[]), CAST(:kinds AS text[]),
+              CAST(:payloads AS jsonb[])) AS e (claim_id, seq, kind, payload)
+  JOIN mine USING (claim_id)
+  ON CONFLICT DO NOTHING RETURNING trial_id
+), announced AS (
+  SELECT pg_notify(:channel, trial_id) FROM (SELECT DISTINCT trial_id FROM written) new
+)
+SELECT claim_id, (SELECT count(*) FROM announced) FROM mine
+"""
+
+PAGE = """
+SELECT seq, kind, payload, created_at FROM trial_events
+WHERE trial_id = :trial_id AND attempt = :attempt AND seq > :after_seq ORDER BY seq LIMIT :limit
+"""
+
+# Deletes events whose attempt has ended: soon when its files are in the store, else after a day. Attempts with events
+# are found by skipping from one to the next. Several workers share the work. Locks: attempts that have ended.
+PURGE = """
+WITH RECURSIVE kept AS (
+  (SELECT trial_id, attempt FROM trial_events ORDER BY trial_id, attempt LIMIT 1)
+  UNION ALL
+  SELECT next.trial_id, next.attempt FROM kept CROSS JOIN LATERAL (
+    SELECT e.trial_id, e.attempt FROM trial_events e
+    WHERE (e.trial_id, e.attempt) > (kept.trial_id, kept.attempt) ORDER BY e.trial_id, e.attempt LIMIT 1
+  ) next
+), over AS MATERIALIZED (
+  SELECT a.trial_id, a.epoch FROM kept JOIN attempts a ON a.trial_id = kept.trial_id AND a.epoch = kept.attempt
+  WHERE a.state <> 'running' AND a.finished_at < clock_timestamp() - CASE
+    WHEN a.artifact_prefix IS NULL THEN make_interval(hours => :hours) ELSE make_interval(secs => :linger) END
+  LIMIT :most FOR NO KEY UPDATE OF a SKIP LOCKED
+)
+DELETE FROM trial_events e USING over WHERE e.trial_id = over.trial_id AND e.attempt = over.epoch
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One event of an attempt: ``seq`` counts from 1, kind and payload as in ``oddish.transcript.events``."""
+
+    seq: int
+    kind: str
+    payload: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class StoredEntry(Entry):
+    created_at: datetime
+
+
+async def append(connection: AsyncConnection, entries: Mapping[Claim, Sequence[Entry]]) -> set[Claim]:
+    """Append events of running attempts, in the caller's transaction; which of the claims still own their attempt.
+
+    Nothing is written for the others. The attempts stay locked until the transaction ends. Entries that are there
+    already stay as they are, so that a commit whose answer was lost may be repeated.
+    """
+    events = [(claim.claim_id, entry) for claim, own in entries.items() for entry in own]
+    rows = await connection.execute(
+        text(APPEND),
+        {
+            "trial_ids": [claim.subject_id for claim in entries],
+            "epochs": [claim.epoch for claim in entries],
+            "claim_ids": [claim.claim_id for claim in entries],
+            "event_claim_ids": [claim_id for claim_id, _ in events],
+            "seqs": [entry.seq for _, entry in events],
+            "kinds": [entry.kind for _, entry in events],
+            "payloads": [json.dumps(storable(entry.payload)) for _, entry in events],
+            "channel": LIVE_CHANNEL,
+        },
+    )
+    owning = {row.claim_id for row in rows}
+    return {claim for claim in entries if claim.claim_id in owning}
+
+
+async def page(
+    connection: AsyncConnection, trial_id: str, *, attempt: int, after_seq: int, limit: int = PAGE_LIMIT
+) -> list[StoredEntry]:
+    """The next events of an attempt in their order; an attempt is known by its epoch."""
+    parameters = {"trial_id": trial_id, "attempt": attempt, "after_seq": after_seq, "limit": min(limit, PAGE_LIMIT)}
+    return [StoredEntry(**row) for row in (await connection.execute(text(PAGE), parameters)).mappings()]
+
+
+async def purge(connection: AsyncConnection, *, most: int = PURGED_AT_A_TIME) -> int:
+    """Delete the events of up to ``most`` attempts past their time, in the caller's transaction; how many events."""
+    parameters = {"hours": KEPT_HOURS, "linger": LINGER_SECONDS, "most": most}
+    return (await connection.execute(text(PURGE), parameters)).rowcount
