@@ -29,6 +29,11 @@ def read_object(directory: Path, relative: str, limit: int) -> tuple[dict[str, A
     content, problem = read_bytes(directory, relative, limit)
     if problem is not None:
         return {}, problem
+    return parse_object(content)
+
+
+def parse_object(content: bytes) -> tuple[dict[str, Any], Problem | None]:
+    """The JSON object that ``content`` is, or an empty one and what is wrong with it."""
     containers = content.count(b"{") + content.count(b"[")
     if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
         return {}, "too_large"
