@@ -4,6 +4,7 @@
 databases. Each pytest-xdist worker has its own template and, by default, its own server.
 """
 
+import functools
 import itertools
 import os
 import shutil
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+import httpcore2
 import hypothesis
 import psycopg
 import pytest
@@ -30,6 +32,9 @@ LEAST_MEMORY_BYTES = 4 * 2**30
 
 # Whoever starts tests in the background may have it ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Every client reads all certificates of the machine anew, and no test changes them.
+httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
 
 # Machines that run tests are shared; how long an example takes says nothing about it.
 hypothesis.settings.register_profile("oddish", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

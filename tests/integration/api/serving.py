@@ -5,7 +5,6 @@ import io
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -150,28 +149,49 @@ class Server:
 
 
 class ServerThread(uvicorn.Server):
+    """Ends at once when told to: whoever is still connected is the client of a test that has ended."""
+
     def __init__(self, config: uvicorn.Config, listener: socket.socket, services: Services) -> None:
         super().__init__(config)
         self._listener = listener
         self._services = services
+        self._told = asyncio.Event()
+        self._up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
     async def _run(self) -> None:
-        await self._services.prepare()
-        await self.serve(sockets=[self._listener])
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._services.prepare()
+            await self.serve(sockets=[self._listener])
+        finally:
+            self._up.set()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        self._up.set()
+        await self._told.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        tasks = list(self.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.lifespan.shutdown()
 
     @contextmanager
     def running(self) -> Iterator[None]:
         self._thread.start()
-        deadline = time.monotonic() + 20
-        while not self.started:
-            assert self._thread.is_alive(), "the server did not start"
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        assert self._up.wait(20)
+        assert self.started, "the server did not start"
         try:
             yield
         finally:
-            self.should_exit = True
+            self._loop.call_soon_threadsafe(self._told.set)
             self._thread.join(20)
             self._listener.close()
 
