@@ -1,18 +1,19 @@
 """Unpacking archives that nobody vouches for.
 
-An archive is read once, forward, into a fresh directory beside its destination, and moved there when every member was
+An archive is read into a fresh directory beside its destination, and moved there when every member was
 accepted. Standard library only.
 """
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from oddish.errors import Conflict, Unavailable
 from oddish.room import is_full
-from oddish.tasks.extraction import Extraction
+from oddish.tasks.extraction import Extraction, Member
 from oddish.tasks.tarball import Tarball
 
 
@@ -41,6 +42,15 @@ class ArchiveSummary:
     archive_bytes: int
 
 
+class ArchiveReader(Protocol):
+    """An archive of any format."""
+
+    @property
+    def archive_bytes(self) -> int: ...
+
+    def members(self) -> Iterator[Member]: ...
+
+
 def unpack(archive: Path | BinaryIO, destination: Path, limits: ArchiveLimits | None = None) -> ArchiveSummary:
     """Unpack a gzip-compressed tar archive to ``destination``, which must not exist; its parent must.
 
@@ -51,14 +61,18 @@ def unpack(archive: Path | BinaryIO, destination: Path, limits: ArchiveLimits | 
     if isinstance(archive, Path):
         with archive.open("rb") as file:
             return unpack(file, destination, limits)
+    limits = limits or ArchiveLimits()
+    return extract(Tarball(archive, limits), destination, limits)
+
+
+def extract(archive: ArchiveReader, destination: Path, limits: ArchiveLimits) -> ArchiveSummary:
+    """Write what ``archive`` yields to ``destination``; errors as of ``unpack``."""
     if destination.exists() or destination.is_symlink():
         raise Conflict(f"{destination} exists already.", fix="Unpack to a new directory.")
-    limits = limits or ArchiveLimits()
     fresh = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".unpack-"))
     try:
-        tarball = Tarball(archive, limits)
         extraction = Extraction(fresh, limits)
-        for member in tarball.members():
+        for member in archive.members():
             extraction.add(member)
         extraction.finish()
         fresh.chmod(0o755)
@@ -71,4 +85,4 @@ def unpack(archive: Path | BinaryIO, destination: Path, limits: ArchiveLimits | 
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
-    return ArchiveSummary(extraction.entries, extraction.files, extraction.extracted_bytes, tarball.archive_bytes)
+    return ArchiveSummary(extraction.entries, extraction.files, extraction.extracted_bytes, archive.archive_bytes)
