@@ -1,0 +1,1 @@
+"""The job gateway: runs for callers who host their own task archives."""

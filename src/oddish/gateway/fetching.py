@@ -1,0 +1,206 @@
+"""Fetching an archive from an address that a caller named.
+
+The connection goes to the IP address that was checked, never to what the name resolves to a moment later; each
+redirect is checked like the first address. Nothing is sent but the request: no cookies, no credentials, no proxy's.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
+from typing import ClassVar
+
+import httpx2
+
+from oddish import __version__
+from oddish.errors import InvalidInput, TooLarge, Unavailable
+from oddish.gateway.addresses import Address, AllowedHosts, IPAddress, RefusedAddress, parse_address
+from oddish.gateway.resolution import Resolver, public_addresses, system_resolver
+from oddish.room import is_full
+
+CONNECT_SECONDS = 10.0
+STALL_SECONDS = 30.0
+CHUNK_BYTES = 256 * 1024
+MOST_REDIRECTS = 5
+REDIRECTS = {301, 302, 303, 307, 308}
+PASSING = {408, 425, 429, 500, 502, 503, 504}
+"""Answers that another attempt may not meet."""
+
+
+class ArchiveUnreachable(Unavailable):
+    """The host of an archive does not answer, or answers with a fault of its own; trying again may help."""
+
+    code = "archive_unreachable"
+
+
+class ArchiveRefused(InvalidInput):
+    """The host of an archive answers, and not with the archive."""
+
+    code = "archive_not_available"
+
+
+class RedirectRefused(RefusedAddress):
+    """The host of an archive sends us where we do not go."""
+
+    code = "redirect_refused"
+
+
+class ArchiveTooLarge(TooLarge):
+    """The archive is larger than the deployment fetches."""
+
+    code = "archive_too_large"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was written: its size in bytes, and the hexadecimal SHA-256 of it."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetcher:
+    """Fetches archives of at most ``max_bytes``, each within ``total_seconds``."""
+
+    max_bytes: int
+    total_seconds: float
+    allowed: AllowedHosts
+    resolve: Resolver = system_resolver
+
+    HEADERS: ClassVar[dict[str, str]] = {
+        "User-Agent": f"oddish/{__version__}",
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+    }
+
+    async def fetch(self, address: Address, destination: Path) -> Fetched:
+        """Write what is at ``address`` to the new file ``destination``, which is gone again when this fails.
+
+        Raises ``RefusedAddress``, ``Unresolved``, ``ArchiveUnreachable``, ``ArchiveRefused`` or ``ArchiveTooLarge``,
+        and ``Unavailable`` when the disk is full.
+        """
+        with _fresh(destination):
+            try:
+                async with asyncio.timeout(self.total_seconds), self._answer(address) as answer:
+                    return await self._write(address, answer, destination)
+            except TimeoutError:
+                raise ArchiveUnreachable(
+                    f"{address.shown} was not fetched within {self.total_seconds:g} s.",
+                    fix="Host the archive where it can be fetched faster, or make it smaller.",
+                ) from None
+
+    @asynccontextmanager
+    async def _answer(self, address: Address) -> AsyncIterator[httpx2.Response]:
+        """The first answer that is no redirect."""
+        async with httpx2.AsyncClient(
+            transport=httpx2.AsyncHTTPTransport(),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            timeout=httpx2.Timeout(STALL_SECONDS, connect=CONNECT_SECONDS),
+            trust_env=False,
+            follow_redirects=False,
+        ) as client:
+            at = address
+            for _ in range(MOST_REDIRECTS + 1):
+                answer = await self._ask(client, at)
+                try:
+                    if answer.status_code not in REDIRECTS:
+                        yield answer
+                        return
+                    at = _redirected(at, answer)
+                finally:
+                    await answer.aclose()
+        raise RedirectRefused(
+            f"{address.shown} redirects more than {MOST_REDIRECTS} times.",
+            fix="Give the address of the archive itself.",
+        )
+
+    async def _ask(self, client: httpx2.AsyncClient, address: Address) -> httpx2.Response:
+        found = await public_addresses(address, self.allowed, self.resolve)
+        for place in found[:-1]:
+            try:
+                return await self._ask_at(client, address, place)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                continue
+        try:
+            return await self._ask_at(client, address, found[-1])
+        except httpx2.TransportError as error:
+            raise _unreachable(address, error) from error
+
+    async def _ask_at(self, client: httpx2.AsyncClient, address: Address, place: IPAddress) -> httpx2.Response:
+        host = f"[{place}]" if place.version == 6 else str(place)
+        target = f"{address.path}?{address.query}" if address.query else address.path
+        request = client.build_request(
+            "GET",
+            f"{address.scheme}://{host}:{address.port}/",
+            headers=self.HEADERS | {"Host": address.authority},
+            extensions={"sni_hostname": address.host, "target": target.encode()},
+        )
+        return await client.send(request, stream=True)
+
+    async def _write(self, address: Address, answer: httpx2.Response, destination: Path) -> Fetched:
+        _require_content(address, answer)
+        self._require_size(address, int(answer.headers.get("Content-Length", "0")))
+        digest, size = sha256(), 0
+        with destination.open("xb") as file:
+            try:
+                async for chunk in answer.aiter_raw(CHUNK_BYTES):
+                    size += len(chunk)
+                    self._require_size(address, size)
+                    digest.update(chunk)
+                    await asyncio.to_thread(file.write, chunk)
+            except httpx2.TransportError as error:
+                raise _unreachable(address, error) from error
+        return Fetched(size, digest.hexdigest())
+
+    def _require_size(self, address: Address, size: int) -> None:
+        if size > self.max_bytes:
+            raise ArchiveTooLarge(
+                f"The archive at {address.shown} is larger than {self.max_bytes} bytes.",
+                fix="Leave out what the task does not need, or ask the operator (SANDBOX_HARBOR_MAX_ARCHIVE_BYTES).",
+            )
+
+
+def _redirected(address: Address, answer: httpx2.Response) -> Address:
+    location = answer.headers.get("Location", "")
+    try:
+        return parse_address(location, base=address)
+    except RefusedAddress as error:
+        raise RedirectRefused(f"{address.shown} redirects elsewhere: {error.message}", fix=error.fix) from error
+
+
+def _require_content(address: Address, answer: httpx2.Response) -> None:
+    if answer.status_code in PASSING:
+        raise ArchiveUnreachable(f"{address.shown} answers {answer.status_code}.", fix="Try again.")
+    if answer.status_code != httpx2.codes.OK:
+        raise ArchiveRefused(
+            f"{address.shown} answers {answer.status_code}, not with the archive.",
+            fix="Check that the address is complete and, if it is presigned, not expired.",
+        )
+    encoding = answer.headers.get("Content-Encoding", "identity")
+    if encoding.lower() != "identity":
+        raise ArchiveRefused(
+            f"{address.shown} answers with the content encoding {encoding[:40]!r}, which was not asked for.",
+            fix="Host the archive as it is.",
+        )
+
+
+def _unreachable(address: Address, error: httpx2.TransportError) -> ArchiveUnreachable:
+    return ArchiveUnreachable(
+        f"{address.shown} cannot be fetched: {str(error) or type(error).__name__}.",
+        fix="Check that the host answers from where the workers run.",
+    )
+
+
+@contextmanager
+def _fresh(destination: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        destination.unlink(missing_ok=True)
+        if isinstance(error, OSError) and is_full(error):
+            raise Unavailable("No space left to fetch the archive.", fix="Free space on this machine.") from error
+        raise
