@@ -32,7 +32,7 @@ from oddish.outcome.measured import (
     measured_group,
     measured_summary,
 )
-from oddish.outcome.strict import StrictOutcome, StrictTrial, strict_outcome
+from oddish.outcome.strict import StrictOutcome, StrictTrial, evidence_required, strict_outcome
 from oddish.outcome.verdict import POLICIES, REASONS, Outcome, Policy, Status, Tally, judge, tally
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "StrictOutcome",
     "StrictTrial",
     "Tally",
+    "evidence_required",
     "from_record",
     "judge",
     "leaves_valid_reward",

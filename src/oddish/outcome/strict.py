@@ -12,7 +12,7 @@ from typing import Any, Literal
 from oddish.outcome.facts import AttemptFacts, EvidenceKind, primary_reward
 
 type JobStatus = Literal["succeeded", "failed"]
-type StrictStatus = Literal["succeeded", "errored", "unscored"]
+type StrictStatus = Literal["scored", "unverified", "errored"]
 
 MESSAGE_LIMIT = 1000
 """Characters of an exception's message in ``details``; its beginning is kept."""
@@ -35,7 +35,8 @@ class StrictOutcome:
     job_status: JobStatus
     """``failed`` if no trial came to a real result; one of several is enough for ``succeeded``."""
     status: StrictStatus
-    """``errored``: a trial raised. ``unscored``: none raised and none has a reward. Else ``succeeded``."""
+    """``errored``: a trial raised. ``unverified``: none raised, and nobody should score by what rewards there are.
+    ``scored``: they may be believed; the same as ``valid_for_scoring``."""
     valid_for_scoring: bool
     reasons: tuple[str, ...]
     """Sentences that name the agent, the number of trials and what is wrong; empty iff valid."""
@@ -44,7 +45,7 @@ class StrictOutcome:
     errored: int
     """Trials that raised, or whose process or worker went away. Such a trial may have a reward all the same."""
     successful: int
-    """Trials with a real result: nothing raised, and a reward unless no verification was asked for."""
+    """Trials with a real result: a reward, and nothing raised."""
     exceptions: tuple[str, ...]
     """Class names, each once, sorted."""
     evidence: EvidenceKind
@@ -68,6 +69,11 @@ class StrictOutcome:
         return document | ({"trials_detail": [dict(detail) for detail in self.details]} if details else {})
 
 
+def evidence_required(requested: bool | None, deployed: bool) -> bool:
+    """Whether a reward needs a test report: what the request says goes before what the deployment says."""
+    return deployed if requested is None else requested
+
+
 def strict_outcome(
     trials: Mapping[str, Sequence[StrictTrial]], *, require_verifier_evidence: bool = True
 ) -> StrictOutcome:
@@ -79,7 +85,7 @@ def strict_outcome(
     listed = [trial for of_agent in trials.values() for trial in of_agent]
     scored = [trial.facts for trial in listed if trial.facts.rewards]
     raised = [trial.facts.raised for trial in listed if trial.facts.raised]
-    successful = [trial for trial in listed if _is_real(trial.facts)]
+    successful = [facts for facts in scored if not facts.raised]
     reasons = [
         f"{agent}: {sentence}"
         for agent, of_agent in trials.items()
@@ -88,7 +94,7 @@ def strict_outcome(
     judged = scored or [trial.facts for trial in listed]
     return StrictOutcome(
         job_status="succeeded" if successful else "failed",
-        status="errored" if raised else "succeeded" if scored else "unscored",
+        status="errored" if raised else "unverified" if reasons else "scored",
         valid_for_scoring=not reasons,
         reasons=tuple(reasons),
         scored=len(scored),
@@ -99,10 +105,6 @@ def strict_outcome(
         tests=min((facts.reported_tests or 0 for facts in judged), default=0),
         details=tuple(_detail(trial) for trial in listed),
     )
-
-
-def _is_real(facts: AttemptFacts) -> bool:
-    return not facts.raised and (bool(facts.rewards) or facts.verifier_disabled)
 
 
 def _objections(trials: Sequence[StrictTrial], *, require_verifier_evidence: bool) -> list[str]:

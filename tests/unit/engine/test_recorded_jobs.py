@@ -142,21 +142,21 @@ def jobs_by_agent(rows: list[Expected]) -> dict[str, list[StrictTrial]]:
 @pytest.mark.parametrize(
     ("job", "job_status", "status", "valid", "counts", "verifier"),
     [
-        ("01-hello-oracle", "succeeded", "succeeded", False, (3, 0, 3), ("none", 0)),
-        ("03-ctrf-metrics", "succeeded", "succeeded", True, (3, 0, 3), ("ctrf", 7)),
-        ("04-zero-tests", "succeeded", "succeeded", False, (1, 0, 1), ("empty", 0)),
+        ("01-hello-oracle", "succeeded", "unverified", False, (3, 0, 3), ("none", 0)),
+        ("03-ctrf-metrics", "succeeded", "scored", True, (3, 0, 3), ("ctrf", 7)),
+        ("04-zero-tests", "succeeded", "unverified", False, (1, 0, 1), ("empty", 0)),
         ("06-agent-timeout", "failed", "errored", False, (2, 2, 0), ("none", 0)),
         ("07-no-reward-file", "failed", "errored", False, (0, 1, 0), ("none", 0)),
         ("08-garbage-reward", "failed", "errored", False, (0, 3, 0), ("none", 0)),
         ("09-broken-build", "failed", "errored", False, (0, 1, 0), ("none", 0)),
-        ("11-separate-verifier", "succeeded", "succeeded", True, (2, 0, 2), ("ctrf", 3)),
+        ("11-separate-verifier", "succeeded", "scored", True, (2, 0, 2), ("ctrf", 3)),
         ("12-cancelled-sigint", "succeeded", "errored", False, (2, 2, 2), ("none", 0)),
         ("13-killed", "succeeded", "errored", False, (1, 1, 1), ("none", 0)),
-        ("14a-terminus2-solved", "succeeded", "succeeded", True, (4, 0, 4), ("ctrf", 4)),
+        ("14a-terminus2-solved", "succeeded", "scored", True, (4, 0, 4), ("ctrf", 4)),
         ("14c-terminus2-rate-limit", "failed", "errored", False, (1, 1, 0), ("ctrf", 4)),
         ("14d-terminus2-heredoc-hang", "failed", "errored", False, (1, 1, 0), ("ctrf", 4)),
         ("15-agent-raises", "failed", "errored", False, (1, 1, 0), ("none", 0)),
-        ("16-no-verification", "succeeded", "unscored", False, (0, 0, 1), ("none", 0)),
+        ("16-no-verification", "failed", "unverified", False, (0, 0, 0), ("none", 0)),
     ],
 )
 def test_a_recorded_job_comes_to_the_listed_strict_outcome(

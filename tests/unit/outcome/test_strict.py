@@ -40,7 +40,7 @@ def test_a_job_that_nothing_speaks_against() -> None:
     outcome = strict_outcome({"a": trials(SOLVED, SOLVED), "b": trials(SOLVED)})
     assert outcome.job_status == "succeeded"
     assert outcome.document(details=False) == {
-        "status": "succeeded",
+        "status": "scored",
         "valid_for_scoring": True,
         "reasons": [],
         "trials": {"scored": 3, "errored": 0, "successful": 3},
@@ -52,7 +52,7 @@ def test_a_job_that_nothing_speaks_against() -> None:
 def test_a_reward_without_a_report_is_withheld_and_the_job_stays_succeeded() -> None:
     job = {"oracle": trials(AttemptFacts("done", rewards={"reward": 1.0}))}
     outcome = strict_outcome(job)
-    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("succeeded", "succeeded", False)
+    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("succeeded", "unverified", False)
     assert (outcome.evidence, outcome.tests) == ("none", 0)
     [reason] = outcome.reasons
     assert "require_verifier_evidence" in reason
@@ -93,14 +93,15 @@ def test_an_agent_without_a_reward_or_a_trial_is_named() -> None:
 
 def test_a_job_without_trials_failed_and_scores_nothing() -> None:
     outcome = strict_outcome({})
-    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("failed", "unscored", False)
+    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("failed", "unverified", False)
     assert outcome.reasons == ("The job has no trials.",)
     assert (outcome.evidence, outcome.tests, outcome.details) == ("none", 0, ())
 
 
-def test_a_trial_that_nobody_wanted_verified_did_its_work() -> None:
+def test_a_trial_that_nobody_wanted_verified_has_no_result() -> None:
     outcome = strict_outcome({"a": trials(AttemptFacts("done", verifier_disabled=True))})
-    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("succeeded", "unscored", False)
+    assert (outcome.job_status, outcome.status, outcome.valid_for_scoring) == ("failed", "unverified", False)
+    assert (outcome.scored, outcome.errored, outcome.successful) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
