@@ -298,7 +298,5 @@ def test_all_combinations_come_to_the_expected_verdicts() -> None:
         job = strict_outcome({"agent": [StrictTrial("t", facts)]})
         assert job.valid_for_scoring is strict.reward_valid
         assert (job.scored, job.errored) == (int(bool(facts.rewards)), int(not undisturbed))
-        assert job.job_status == (
-            "succeeded" if undisturbed and (facts.rewards or facts.verifier_disabled) else "failed"
-        )
+        assert job.job_status == ("succeeded" if undisturbed and facts.rewards else "failed")
     assert count == 3 * 37 * 7 * 3 * 2 * 2 * 3

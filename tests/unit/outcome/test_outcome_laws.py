@@ -185,9 +185,9 @@ def test_trust_forgives_only_what_is_absent(job: dict[str, list[AttemptFacts]]) 
     asking, trusting = strict_outcome(of_agents(job)), strict_outcome(of_agents(job), require_verifier_evidence=False)
     assert set(trusting.reasons) <= set(asking.reasons)
     assert all("require_verifier_evidence" in reason for reason in set(asking.reasons) - set(trusting.reasons))
-    assert replace(asking, reasons=(), valid_for_scoring=False) == replace(
-        trusting, reasons=(), valid_for_scoring=False
-    )
+    assert (trusting.status == "errored") is (asking.status == "errored")
+    judgement = {"reasons": (), "valid_for_scoring": False, "status": "unverified"}
+    assert replace(asking, **judgement) == replace(trusting, **judgement)
 
 
 cells = st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), max_size=5)
