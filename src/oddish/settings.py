@@ -150,6 +150,10 @@ class Settings(BaseSettings):
     idempotency_retention_days: Positive = Field(
         7, description="Days for which a call with an `Idempotency-Key` is answered again."
     )
+    prices: Path | None = Field(
+        None,
+        description="File with prices of models, as in the page on costs; they go before those that are published.",
+    )
     finished_job_retention_days: Positive = Field(
         30,
         description="Days for which the queue's records of finished jobs are kept; trials, attempts and results stay.",

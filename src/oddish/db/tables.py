@@ -230,6 +230,7 @@ trials = Table(
     Column("finished_at", DateTime(timezone=True)),
     Column("deleted_at", DateTime(timezone=True)),
     Column("external_trial_id", Text),
+    Column("cache_write_tokens", BigInteger),
 )
 
 attempts = Table(
@@ -252,6 +253,13 @@ attempts = Table(
     Column("artifact_bytes", BigInteger),
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("finished_at", DateTime(timezone=True)),
+    Column("input_tokens", BigInteger),
+    Column("cache_tokens", BigInteger),
+    Column("cache_write_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("cost_usd", Double),
+    Column("cost_is_estimated", Boolean),
+    Column("model", Text),
 )
 
 trial_events = Table(

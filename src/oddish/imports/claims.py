@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from oddish.documents import finite_number, mapping
+from oddish.engine.results import Usage
 from oddish.outcome import AttemptFacts, Outcome, RecordedException, judge, to_record
 from oddish.trials.recording import Report
 from oddish.trials.reporting import MESSAGE_LIMIT
+from oddish.trials.settlement import claimed
 
 REPORTED_FAILURE = "ReportedFailure"
 """In place of an exception's class: the client says that the trial failed, and not of what."""
@@ -69,10 +71,7 @@ class Claims:
             rewards=facts.rewards,
             result=self.result,
             phase_timing=self.phase_timing,
-            input_tokens=self.input_tokens,
-            cache_tokens=self.cache_tokens,
-            output_tokens=self.output_tokens,
-            cost_usd=self.cost_usd,
+            spending=claimed(Usage(self.input_tokens, self.cache_tokens, self.output_tokens, self.cost_usd)),
             total_steps=self.total_steps,
         )
 

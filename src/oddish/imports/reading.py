@@ -20,6 +20,7 @@ from oddish.tasks.characters import value_flaw
 from oddish.trials.confidential import plain_secrets, split_env
 from oddish.trials.recording import Report
 from oddish.trials.reporting import Tidy, report_of
+from oddish.trials.settlement import claimed
 
 RESULT = "result.json"
 RESULT_LIMIT = 8 * 1024 * 1024
@@ -54,7 +55,8 @@ class Recorded:
 
     def report(self, manifest: Manifest, prefix: str, provenance: Mapping[str, object]) -> Report:
         """For the record, with where the trial is from. Raises ``UnreadableTrial`` when it is too much to be kept."""
-        report = report_of(self._facts, self._evidence, self._judged, self._tidy, manifest, prefix)
+        spending = claimed(self._facts.usage)
+        report = report_of(self._facts, self._evidence, self._judged, self._tidy, manifest, prefix, spending)
         report = replace(report, facts={**report.facts, "imported": storable(dict(provenance))})
         _check_size(report, self.agent_config)
         return report

@@ -20,6 +20,7 @@ from oddish.identity.principal import Principal
 from oddish.outcome import Outcome
 from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.keys import BASELINE_AGENTS, queue_key
+from oddish.trials.ledger import shown
 from oddish.trials.recording import Report, ending, error_message, final_stage, projection
 from oddish.trials.submission import TOUCH_EXPERIMENT
 
@@ -186,6 +187,7 @@ def shown_of(outcome: Outcome, report: Report) -> dict[str, object]:
     cancelled = outcome.status == "cancelled"
     return {
         **projection(EPOCH, outcome, report),
+        **shown(report.spending),
         "status": "success" if outcome.usable else "failed",
         "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
         "error_message": CANCELLED_BY_USER if cancelled else error_message(outcome, report),
@@ -193,7 +195,7 @@ def shown_of(outcome: Outcome, report: Report) -> dict[str, object]:
 
 
 def attempted_of(outcome: Outcome, report: Report) -> dict[str, object]:
-    """What the row of its attempt shows of it."""
+    """What the row of its attempt shows of it; the ledger is of what was run here."""
     return ending(outcome, report, cancelled=outcome.status == "cancelled")
 
 

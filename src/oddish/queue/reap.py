@@ -33,10 +33,18 @@ SELECT id, org_id, kind, subject_id, epoch, claim_id, attempt, max_attempts, los
 WHERE worker_id = :worker_id AND state = 'running' AND id = :id AND epoch = :epoch
 """
 
-# Locks: attempts.
+# What the attempt had spent by then is all that its trial will show of it. Locks: attempts, trials.
 MARK_LOST = """
-UPDATE attempts SET state = 'lost', finished_at = clock_timestamp(), reasons = jsonb_build_array(CAST(:reason AS text))
-WHERE trial_id = :trial_id AND epoch = :epoch AND state = 'running'
+WITH lost AS (
+  UPDATE attempts SET state = 'lost', finished_at = clock_timestamp(),
+    reasons = jsonb_build_array(CAST(:reason AS text))
+  WHERE trial_id = :trial_id AND epoch = :epoch AND state = 'running'
+  RETURNING trial_id, input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, cost_is_estimated
+)
+UPDATE trials SET input_tokens = lost.input_tokens, cache_tokens = lost.cache_tokens,
+  cache_write_tokens = lost.cache_write_tokens, output_tokens = lost.output_tokens, cost_usd = lost.cost_usd,
+  cost_is_estimated = lost.cost_is_estimated
+FROM lost WHERE trials.id = lost.trial_id AND lost.input_tokens IS NOT NULL
 """
 
 LOST = "The worker that ran this attempt stopped answering; the attempt is not charged."

@@ -13,6 +13,7 @@ from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import retry_delay
+from oddish.trials.ledger import TRIAL_COLUMNS, Spending, settled
 
 # Moves the stage of a running attempt and its trial. Locks: attempts, trials.
 STAGE = """
@@ -36,10 +37,7 @@ class Report:
     result: Mapping[str, object] | None = None
     """The task's metrics and, under ``_verifier``, the counts of its test report."""
     phase_timing: Mapping[str, object] | None = None
-    input_tokens: int | None = None
-    cache_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
+    spending: Spending = field(default_factory=Spending)
     total_steps: int | None = None
     total_tool_calls: int | None = None
     tool_counts: Mapping[str, int] | None = None
@@ -66,22 +64,24 @@ async def record_outcome(
     """Record the attempt, and end its trial or schedule the next attempt, in the caller's transaction.
 
     A cancel that was asked for before this moment wins: the attempt stays as evidence and the trial is cancelled. What
-    a trial shows is what its last attempt came to, so one that runs again shows its error only. Raises ``StaleClaim``
-    when the execution no longer owns its job; nothing is recorded then.
+    a trial shows is what its last attempt came to, so one that runs again shows its error and what it has spent only.
+    Raises ``StaleClaim`` when the execution no longer owns its job; nothing is recorded then.
     """
     cancelled = await fence(connection, claim) or outcome.status == "cancelled"
     again = outcome.retry if outcome.retry in ("backoff", "rate_limit") and claim.attempt < claim.max_attempts else None
     message = CANCELLED_BY_USER if cancelled else error_message(outcome, report)
-    await connection.execute(
+    ended = ending(outcome, report, cancelled=cancelled) | {"finished_at": func.clock_timestamp()}
+    spent = await connection.execute(
         update(attempts)
         .where(attempts.c.trial_id == claim.subject_id, attempts.c.epoch == claim.epoch)
-        .values(**ending(outcome, report, cancelled=cancelled), finished_at=func.clock_timestamp())
+        .values(**ended, **settled(report.spending))
+        .returning(*TRIAL_COLUMNS)
     )
-    shown: dict[str, object] = {
+    shown: dict[str, object] = dict(spent.mappings().one()) | {
         "error_message": message,
         "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
     }
-    if again is None:
+    if again is None or cancelled:
         shown |= projection(claim.epoch, outcome, report)
     await connection.execute(update(trials).where(trials.c.id == claim.subject_id).values(shown))
     if cancelled:
@@ -118,15 +118,10 @@ def projection(epoch: int, outcome: Outcome, report: Report) -> dict[str, object
         "rewards": dict(report.rewards) if report.rewards else None,
         "result": None if report.result is None else dict(report.result),
         "reasons": list(outcome.reasons),
-        "input_tokens": report.input_tokens,
-        "cache_tokens": report.cache_tokens,
-        "output_tokens": report.output_tokens,
-        "cost_usd": report.cost_usd,
         "total_steps": report.total_steps,
         "total_tool_calls": report.total_tool_calls,
         "tool_counts": None if report.tool_counts is None else dict(report.tool_counts),
         "duration_seconds": report.duration_seconds,
-        "cost_is_estimated": None if report.cost_usd is None else False,
         "phase_timing": dict(report.phase_timing) if report.phase_timing else None,
         "has_trajectory": report.has_trajectory,
     }

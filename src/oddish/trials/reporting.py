@@ -11,10 +11,11 @@ from typing import Any
 from oddish.engine.evidence import TrialEvidence, with_texts
 from oddish.engine.messages import readable, without_places
 from oddish.engine.redaction import Redactor
-from oddish.engine.results import TrialFacts, Usage, agent_seconds
+from oddish.engine.results import TrialFacts, agent_seconds
 from oddish.outcome import AttemptFacts, to_record
 from oddish.storable import storable
 from oddish.storage.manifest import Manifest
+from oddish.trials.ledger import Spending
 from oddish.trials.recording import Report
 
 MESSAGE_LIMIT = 8192
@@ -41,13 +42,13 @@ def report_of(
     tidy: Tidy,
     manifest: Manifest | None,
     prefix: str,
+    spending: Spending,
 ) -> Report:
     deciding = judged.exceptions[0] if judged.exceptions else None
     failure = None
     if deciding is not None:
         message = readable(deciding.type, tidy.message(deciding.message))[:MESSAGE_LIMIT]
         failure = storable(asdict(deciding) | {"message": message})
-    usage = facts.usage if facts else Usage()
     timing = {phase: asdict(times) for phase, times in facts.timing.items()} if facts else {}
     trajectory = storable(with_texts(asdict(evidence.trajectory), tidy.text)) if evidence.trajectory else {}
     return Report(
@@ -58,10 +59,7 @@ def report_of(
         rewards=storable(judged.rewards),
         result=storable(with_texts(evidence.result, tidy.text)),
         phase_timing=timing or None,
-        input_tokens=usage.input_tokens,
-        cache_tokens=usage.cache_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
+        spending=spending,
         total_steps=trajectory.get("steps"),
         total_tool_calls=trajectory.get("tool_calls"),
         tool_counts=trajectory.get("tool_calls_by_name"),

@@ -18,10 +18,11 @@ from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence
 from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
-from oddish.engine.results import attempt_facts, read_trial
+from oddish.engine.results import TrialFacts, attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
 from oddish.outcome import ATTEMPT_DEADLINE, AttemptFacts, Ending, RecordedException, judge, to_record
+from oddish.pricing import Prices
 from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
 from oddish.queue.reap import lose, release
@@ -30,8 +31,10 @@ from oddish.storable import storable
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.trials.environments import Environments
+from oddish.trials.ledger import Spending
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.reporting import MESSAGE_LIMIT, Tidy, report_of
+from oddish.trials.settlement import Asked, settle
 from oddish.trials.spec import TrialSpec, load_spec
 from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
@@ -62,6 +65,7 @@ class Services:
     database: AsyncEngine
     store: ArtifactStore
     keyring: Keyring
+    prices: Prices
     engines: Engines
     tasks: TaskCache
     workspace: Workspace
@@ -275,13 +279,23 @@ class Execution:
         outcome = judge(judged)
         own = (ended.trial_dir, ended.trial_dir.parent) if ended.trial_dir else ()
         tidy = Tidy(redactor, (*own, services.workspace.tasks))
-        report = report_of(facts, evidence, judged, tidy, manifest, self._prefix)
+        spending = await self._settle(spec, facts)
+        report = report_of(facts, evidence, judged, tidy, manifest, self._prefix, spending)
         await insist(
             services.database,
             lambda connection: record_outcome(connection, claim, outcome, report, rng=services.rng),
         )
         count_outcome(claim.kind, outcome.status, outcome.reasons)
         log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
+
+    async def _settle(self, spec: TrialSpec | None, facts: TrialFacts | None) -> Spending:
+        if spec is None or facts is None:
+            return Spending()
+        asked, now = Asked(spec.agent, spec.model, spec.env), datetime.now(UTC)
+        spending = await asyncio.to_thread(settle, asked, facts.usage, self._services.prices, now)
+        if spending.cost_usd is None and spending.output_tokens:
+            log.warning("trial_cost_unpriced", agent=spec.agent, model=spending.model)
+        return spending
 
     async def _record_failure(self, error: Exception) -> None:
         """A defect of ours, or a result that cannot be kept, is a failed attempt and not a silent one."""

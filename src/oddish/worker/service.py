@@ -24,6 +24,7 @@ from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
 from oddish.keyring import load_keyring
 from oddish.metrics import watch_pool
+from oddish.pricing import Prices
 from oddish.queue.archive import MOVED_AT_A_TIME, archive
 from oddish.queue.cancel import CANCEL_CHANNEL
 from oddish.queue.claim import Claim, claim
@@ -90,6 +91,7 @@ class WorkerService:
             database=self._database,
             store=store,
             keyring=keyring,
+            prices=Prices.read(settings.prices),
             engines=self._engines,
             tasks=TaskCache(self._workspace.tasks, store, limits, max_bytes=settings.task_cache_bytes),
             workspace=self._workspace,

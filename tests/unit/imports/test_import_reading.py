@@ -36,7 +36,8 @@ def test_a_recorded_trial_gets_the_verdict_of_its_facts(expected: Expected, tmp_
     assert (recorded.agent, recorded.model, recorded.environment) == (expected.agent, expected.model, "docker")
     report = recorded.report(NOTHING, "p", {"job_name": expected.job})
     assert report.rewards == expected.rewards
-    assert (report.input_tokens, report.cost_usd) == (expected.tokens[0], pytest.approx(expected.cost_usd))
+    spending = report.spending
+    assert (spending.input_tokens, spending.cost_usd) == (expected.tokens[0], pytest.approx(expected.cost_usd))
     assert report.has_trajectory is (expected.steps is not None)
     assert report.facts["imported"] == {"job_name": expected.job}
     assert "/data/harbor-jobs" not in json.dumps(report.facts)

@@ -1,0 +1,142 @@
+"""What attempts spend is kept while they run and settled when they end; each attempt counts once."""
+
+import random
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish.keyring import load_keyring
+from oddish.outcome import AttemptFacts, RecordedException, judge
+from oddish.queue.claim import Claim, claim
+from oddish.queue.lease import Worker, register
+from oddish.queue.reap import lose
+from oddish.queue.schedule import promote
+from oddish.settings import Settings
+from oddish.storage.store import ArtifactStore
+from oddish.trials.ledger import Spending, checkpoint
+from oddish.trials.recording import Report, record_outcome
+from support.deployments import Deployment
+
+pytestmark = pytest.mark.anyio
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
+ENGINE = "harbor/test"
+SUCCESS = AttemptFacts("done", rewards={"reward": 1.0}, engine_reward_valid=True)
+FLAKY = AttemptFacts("done", exceptions=(RecordedException("HealthcheckError", "not yet", "environment_setup"),))
+EARLY = Spending(10, 4, 2, 1, 0.1, True, "p/m")
+LATER = Spending(20, 8, 4, 2, 0.2, True, "p/m")
+
+
+@pytest.fixture
+async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) -> Deployment:
+    settings = Settings(home=oddish_home, database_url=database_url)
+    store = ArtifactStore.open(settings.storage_url)
+    deployment = Deployment(settings, engine, store, load_keyring(None, oddish_home), ENGINE)
+    await deployment.prepare()
+    async with engine.begin() as connection:
+        worker = Worker("w", "host", 1, "0", [f"local@{ENGINE}"], cpus=2, memory_mb=4096, concurrency=4)
+        await register(connection, worker, [], lease_seconds=600)
+    return deployment
+
+
+@pytest.fixture
+async def held(deployment: Deployment) -> Claim:
+    await deployment.submit(await deployment.task(EXAMPLE), max_attempts=3)
+    return await claimed(deployment)
+
+
+async def claimed(deployment: Deployment) -> Claim:
+    async with deployment.database.begin() as connection:
+        await connection.execute(text("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'"))
+        await promote(connection)
+    async with deployment.database.begin() as connection:
+        [held] = await claim(connection, worker_id="w", pools=[f"local@{ENGINE}"], slots=1, memory_mb=4096)
+    return held
+
+
+async def seen(deployment: Deployment, held: Claim, spending: Spending) -> None:
+    async with deployment.database.begin() as connection:
+        await checkpoint(connection, {held: spending})
+
+
+async def settled(deployment: Deployment, held: Claim, facts: AttemptFacts, spending: Spending) -> None:
+    async with deployment.database.begin() as connection:
+        report = Report(rewards=facts.rewards, spending=spending)
+        await record_outcome(connection, held, judge(facts), report, rng=random.Random(1))
+
+
+async def ledger(deployment: Deployment, held: Claim) -> list[Spending]:
+    columns = ("input_tokens", "cache_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "cost_is_estimated")
+    attempts = await deployment.attempts(held.subject_id)
+    return [Spending(*(attempt[name] for name in (*columns, "model"))) for attempt in attempts]
+
+
+async def shown(deployment: Deployment, held: Claim) -> tuple:
+    trial = await deployment.trial(held.subject_id)
+    return trial["input_tokens"], trial["cache_write_tokens"], trial["cost_usd"], trial["cost_is_estimated"]
+
+
+async def test_figures_of_a_running_attempt_only_rise(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, LATER)
+    await seen(deployment, held, EARLY)
+    assert await ledger(deployment, held) == [LATER]
+
+
+async def test_what_is_unknown_stays_unknown_and_takes_nothing_away(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, Spending(10, 0, 0, 1))
+    assert await ledger(deployment, held) == [Spending(10, 0, 0, 1)]
+    await seen(deployment, held, LATER)
+    await seen(deployment, held, Spending())
+    assert await ledger(deployment, held) == [LATER]
+
+
+async def test_an_execution_that_lost_its_claim_writes_nothing(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, EARLY)
+    async with deployment.database.begin() as connection:
+        await lose(connection, held)
+    again = await claimed(deployment)
+    async with deployment.database.begin() as connection:
+        await checkpoint(connection, {held: LATER, again: LATER})
+    assert await ledger(deployment, held) == [EARLY, LATER]
+
+
+async def test_settling_says_what_it_came_to_in_the_end(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, LATER)
+    await settled(deployment, held, SUCCESS, Spending(19, 8, None, 2, 0.15, False, "p/m"))
+    assert await ledger(deployment, held) == [Spending(19, 8, 4, 2, 0.15, False, "p/m")]
+    assert await shown(deployment, held) == (19, 4, 0.15, False)
+    await seen(deployment, held, LATER)
+    assert (await ledger(deployment, held))[0].input_tokens == 19
+
+
+async def test_what_was_seen_last_counts_where_the_end_knows_nothing(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, EARLY)
+    await settled(deployment, held, SUCCESS, Spending())
+    assert await ledger(deployment, held) == [EARLY]
+    assert await shown(deployment, held) == (10, 2, 0.1, True)
+
+
+async def test_every_attempt_keeps_its_own_and_the_trial_shows_the_last(deployment: Deployment, held: Claim) -> None:
+    await settled(deployment, held, FLAKY, EARLY)
+    assert await shown(deployment, held) == (10, 2, 0.1, True)
+    second = await claimed(deployment)
+    await seen(deployment, second, LATER)
+    async with deployment.database.begin() as connection:
+        await lose(connection, second)
+    assert await shown(deployment, held) == (20, 4, 0.2, True)
+    third = await claimed(deployment)
+    async with deployment.database.begin() as connection:
+        await lose(connection, third)
+    assert await shown(deployment, held) == (20, 4, 0.2, True)
+    assert await ledger(deployment, held) == [EARLY, LATER, Spending()]
+
+
+async def test_a_cancelled_trial_shows_what_it_had_spent(deployment: Deployment, held: Claim) -> None:
+    await seen(deployment, held, EARLY)
+    await deployment.cancel(held.subject_id)
+    await settled(deployment, held, FLAKY, LATER)
+    trial = await deployment.trial(held.subject_id)
+    assert (trial["status"], trial["decided_by_epoch"]) == ("failed", 1)
+    assert await shown(deployment, held) == (20, 4, 0.2, True)
