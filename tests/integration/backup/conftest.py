@@ -1,18 +1,20 @@
 """A home directory as a stack leaves it: a database with one trial and its files, a secret key."""
 
 import asyncio
+import functools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from oddish.backup.taking import take
 from oddish.db import migration
 from oddish.db.url import plain
 from oddish.keyring import load_keyring
-from oddish.stack.layout import Layout, layout
+from oddish.stack.layout import Layout
 from oddish.stack.postgres import EmbeddedPostgres
 from oddish.storage.manifest import upload_tree
 from oddish.storage.store import ArtifactStore
@@ -71,11 +73,36 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def where(oddish_home: Path, used_home: Path) -> Layout:
     """A copy of that home, which is the test's own."""
     shutil.copytree(used_home, oddish_home, symlinks=True)
-    return layout()
+    return Layout(oddish_home)
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: Layout) -> Layout:
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     """An empty home, which commands of the test use from here on."""
-    monkeypatch.setenv("ODDISH_HOME", str(tmp_path / "elsewhere"))
-    return layout()
+    home = tmp_path / "elsewhere"
+    monkeypatch.setenv("ODDISH_HOME", str(home))
+    return Layout(home)
+
+
+@pytest.fixture(scope="session")
+def taken(used_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool, bool], Path]:
+    """A backup of the used home, made when it is first asked for."""
+
+    @functools.cache
+    def taken(with_store: bool, with_key: bool) -> Path:
+        place = tmp_path_factory.mktemp("backups")
+        made, _ = take(place, Layout(used_home), with_store=with_store, with_key=with_key, say=lambda line: None)
+        return made
+
+    return taken
+
+
+@pytest.fixture
+def made(taken: Callable[[bool, bool], Path], tmp_path: Path) -> Callable[..., Path]:
+    """Gives the test a backup of the used home that is its own, in ``backups``."""
+
+    def copy(*, with_store: bool = False, with_key: bool = False) -> Path:
+        kept = taken(with_store, with_key)
+        return shutil.copytree(kept, tmp_path / "backups" / kept.name, symlinks=True)
+
+    return copy

@@ -2,6 +2,7 @@ import asyncio
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from oddish.backup.restoring import restore
 from oddish.stack.layout import layout
 restore(pathlib.Path(sys.argv[1]), layout(), replace=True, say=lambda line: None)
 """
+type MakeBackup = Callable[..., Path]
+
 STEPS = 10
 """Its contents, initdb, its statement and pg_restore; the start and stop of one server; four renames."""
 
@@ -51,10 +54,12 @@ def names(where: Layout) -> list[tuple]:
         return connection.execute("SELECT name FROM tasks").fetchall()
 
 
-def test_everything_comes_back_in_an_empty_home(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_store=True, with_key=True)
+def test_everything_comes_back_in_an_empty_home(
+    where: Layout, elsewhere: Layout, made: MakeBackup, tmp_path: Path
+) -> None:
+    backup = made(with_store=True, with_key=True)
     done = bring_back(tmp_path / "backups", elsewhere)
-    assert (done.backup, done.kept, done.damaged) == (made, (), ())
+    assert (done.backup, done.kept, done.damaged) == (backup, (), ())
     assert done.key_restored
     assert done.secrets_readable
     assert trials(elsewhere) == trials(where)
@@ -66,9 +71,9 @@ def test_everything_comes_back_in_an_empty_home(where: Layout, elsewhere: Layout
 
 
 def test_the_restored_database_is_served_as_if_it_had_always_been_there(
-    where: Layout, elsewhere: Layout, tmp_path: Path
+    elsewhere: Layout, made: MakeBackup, tmp_path: Path
 ) -> None:
-    backup(tmp_path / "backups", where)
+    made()
     bring_back(tmp_path / "backups", elsewhere)
     with EmbeddedPostgres(elsewhere.postgres, durable=False) as server:
         assert database.schema(server.url()).fit() == "same"
@@ -77,14 +82,16 @@ def test_the_restored_database_is_served_as_if_it_had_always_been_there(
             assert connection.execute("SELECT reltuples FROM pg_class WHERE relname = 'trials'").fetchall() == [(1.0,)]
 
 
-def test_a_database_in_use_is_replaced_only_on_request_and_kept(where: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
+def test_a_database_in_use_is_replaced_only_on_request_and_kept(
+    where: Layout, made: MakeBackup, tmp_path: Path
+) -> None:
+    backup = made()
     with running(where) as connection:
         connection.execute("UPDATE tasks SET name = 'newer'")
     with pytest.raises(Conflict, match=r"is in use: it has tasks.*--replace"):
-        bring_back(made, where)
+        bring_back(backup, where)
     assert names(where) == [("newer",)]
-    done = bring_back(made, where, replace=True)
+    done = bring_back(backup, where, replace=True)
     assert names(where) == [("task",)]
     [kept] = done.kept
     (where.postgres / kept.name.partition(".")[0]).rename(tmp_path / "restored")
@@ -92,11 +99,11 @@ def test_a_database_in_use_is_replaced_only_on_request_and_kept(where: Layout, t
     assert names(where) == [("newer",)]
 
 
-def test_a_backup_of_a_newer_release_is_refused_by_name(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    altered(made, revision="9999", schema_remark=None, version="7.0.0")
+def test_a_backup_of_a_newer_release_is_refused_by_name(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made()
+    altered(backup, revision="9999", schema_remark=None, version="7.0.0")
     with pytest.raises(InvalidInput, match=r"oddish 7\.0\.0, whose database is at revision 9999.*knows up to " + HEAD):
-        bring_back(made, elsewhere)
+        bring_back(backup, elsewhere)
     assert not elsewhere.postgres.exists()
 
 
@@ -120,66 +127,64 @@ def test_a_backup_of_an_older_release_is_brought_up_to_date(
         assert database.schema(server.url()).revision == HEAD
 
 
-def test_a_backup_of_a_newer_postgresql_is_refused_with_the_fix(
-    where: Layout, elsewhere: Layout, tmp_path: Path
-) -> None:
-    made, _ = backup(tmp_path / "backups", where)
+def test_a_backup_of_a_newer_postgresql_is_refused_with_the_fix(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made()
     with pytest.raises(InvalidInput, match=r"is of PostgreSQL 99;.*ODDISH_POSTGRES_BIN"):
-        bring_back(altered(made, postgres=99), elsewhere)
+        bring_back(altered(backup, postgres=99), elsewhere)
 
 
-def test_a_backup_that_was_cut_off_is_refused(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    dump = made / "database.dump"
+def test_a_backup_that_was_cut_off_is_refused(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made()
+    dump = backup / "database.dump"
     dump.write_bytes(dump.read_bytes()[:-100])
     with pytest.raises(InvalidInput, match=r"database\.dump is not what was backed up"):
-        bring_back(made, elsewhere)
+        bring_back(backup, elsewhere)
 
 
-def test_a_dump_that_postgresql_cannot_read_changes_nothing(where: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    (made / "database.dump").write_bytes(b"PGDMP and nothing else")
+def test_a_dump_that_postgresql_cannot_read_changes_nothing(where: Layout, made: MakeBackup) -> None:
+    backup = made()
+    (backup / "database.dump").write_bytes(b"PGDMP and nothing else")
     with pytest.raises(Unavailable, match="pg_restore failed"):
-        bring_back(altered(made, dump_sha256=contents.sha256(made / "database.dump")), where, replace=True)
+        bring_back(altered(backup, dump_sha256=contents.sha256(backup / "database.dump")), where, replace=True)
     assert names(where) == [("task",)]
 
 
-def test_a_damaged_file_is_left_out_and_named(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_store=True)
-    (made / "store" / ARCHIVE).write_bytes(b"ARCHIVE")
-    assert bring_back(made, elsewhere).damaged == (ARCHIVE,)
+def test_a_damaged_file_is_left_out_and_named(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made(with_store=True)
+    (backup / "store" / ARCHIVE).write_bytes(b"ARCHIVE")
+    assert bring_back(backup, elsewhere).damaged == (ARCHIVE,)
     assert not (elsewhere.store / ARCHIVE).exists()
     assert (elsewhere.store / PREFIX / "result.json").exists()
 
 
-def test_a_list_of_files_cannot_reach_out_of_the_backup(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_store=True)
-    (made / "store.jsonl").write_text(json.dumps({"key": "../backup.json", "size": 1, "sha256": "0"}) + "\n")
+def test_a_list_of_files_cannot_reach_out_of_the_backup(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made(with_store=True)
+    (backup / "store.jsonl").write_text(json.dumps({"key": "../backup.json", "size": 1, "sha256": "0"}) + "\n")
     with pytest.raises(InvalidInput, match=r'has a "\." or "\.\." segment'):
-        bring_back(altered(made, list_sha256=contents.sha256(made / "store.jsonl")), elsewhere)
+        bring_back(altered(backup, list_sha256=contents.sha256(backup / "store.jsonl")), elsewhere)
 
 
 @pytest.mark.parametrize("linked", ["tasks", ARCHIVE])
 def test_what_lies_behind_a_link_in_a_backup_is_left_out(
-    where: Layout, elsewhere: Layout, tmp_path: Path, linked: str
+    elsewhere: Layout, made: MakeBackup, tmp_path: Path, linked: str
 ) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_store=True)
-    path = made / "store" / linked
+    backup = made(with_store=True)
+    path = backup / "store" / linked
     path.rename(tmp_path / "outside")
     path.symlink_to(tmp_path / "outside")
-    assert bring_back(made, elsewhere).damaged == (ARCHIVE,)
+    assert bring_back(backup, elsewhere).damaged == (ARCHIVE,)
     assert not (elsewhere.store / ARCHIVE).exists()
     assert (elsewhere.store / PREFIX / "result.json").exists()
 
 
-def test_a_file_whose_name_cannot_be_printed_comes_back(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
+def test_a_file_whose_name_cannot_be_printed_comes_back(elsewhere: Layout, made: MakeBackup) -> None:
     key = f"{PREFIX}/no\u00a0break.txt"
-    made, _ = backup(tmp_path / "backups", where, with_store=True)
-    (made / "store" / key).write_bytes(b"it is here")
-    entry = contents.Stored(key, 10, contents.sha256(made / "store" / key))
-    contents.write_list(made, [entry])
-    altered(made, list_sha256=contents.sha256(made / "store.jsonl"))
-    assert bring_back(made, elsewhere).damaged == ()
+    backup = made(with_store=True)
+    (backup / "store" / key).write_bytes(b"it is here")
+    entry = contents.Stored(key, 10, contents.sha256(backup / "store" / key))
+    contents.write_list(backup, [entry])
+    altered(backup, list_sha256=contents.sha256(backup / "store.jsonl"))
+    assert bring_back(backup, elsewhere).damaged == ()
     assert (elsewhere.store / key).read_bytes() == b"it is here"
 
 
@@ -195,56 +200,54 @@ def test_a_file_whose_name_cannot_be_printed_comes_back(where: Layout, elsewhere
     ],
 )
 def test_a_line_that_names_no_file_is_refused_before_anything_is_restored(
-    where: Layout, elsewhere: Layout, tmp_path: Path, line: bytes, reason: str
+    elsewhere: Layout, made: MakeBackup, line: bytes, reason: str
 ) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_store=True)
-    files = made / "store.jsonl"
+    backup = made(with_store=True)
+    files = backup / "store.jsonl"
     files.write_bytes(files.read_bytes() + line + b"\n")
     with pytest.raises(InvalidInput, match=rf"store\.jsonl, line 5, names no file of a backup: .*{reason}"):
-        bring_back(altered(made, list_sha256=contents.sha256(files)), elsewhere)
+        bring_back(altered(backup, list_sha256=contents.sha256(files)), elsewhere)
     assert not elsewhere.store.exists() or list(elsewhere.store.iterdir()) == []
     assert not elsewhere.postgres.exists()
 
 
-def test_without_the_secret_key_it_says_that_secrets_cannot_be_read(
-    where: Layout, elsewhere: Layout, tmp_path: Path
-) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    assert not bring_back(made, elsewhere).secrets_readable
+def test_without_the_secret_key_it_says_that_secrets_cannot_be_read(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made()
+    assert not bring_back(backup, elsewhere).secrets_readable
 
 
-def test_another_secret_key_is_kept_beside_the_restored_one(where: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_key=True)
+def test_another_secret_key_is_kept_beside_the_restored_one(where: Layout, made: MakeBackup) -> None:
+    backup = made(with_key=True)
     other = b"x" * 44
     (where.home / "secret.key").write_bytes(other)
-    done = bring_back(made, where, replace=True)
+    done = bring_back(backup, where, replace=True)
     assert [path.read_bytes() for path in done.kept if path.name.startswith("secret.key")] == [other]
-    assert (where.home / "secret.key").read_bytes() == (made / "secret.key").read_bytes()
+    assert (where.home / "secret.key").read_bytes() == (backup / "secret.key").read_bytes()
 
 
 @pytest.mark.parametrize("content", [None, "garbage", "é"])
 def test_a_backup_whose_secret_key_is_lost_or_damaged_changes_nothing(
-    where: Layout, tmp_path: Path, content: str | None
+    where: Layout, made: MakeBackup, content: str | None
 ) -> None:
-    made, _ = backup(tmp_path / "backups", where, with_key=True)
-    (made / "secret.key").unlink()
+    backup = made(with_key=True)
+    (backup / "secret.key").unlink()
     if content is not None:
-        (made / "secret.key").write_text(content)
+        (backup / "secret.key").write_text(content)
     before = (where.home / "secret.key").read_bytes()
     with pytest.raises(InvalidInput, match="is not the key"):
-        bring_back(made, where, replace=True)
+        bring_back(backup, where, replace=True)
     assert (where.home / "secret.key").read_bytes() == before
     assert not list(where.postgres.glob("*.backup*"))
 
 
-def test_a_stack_that_runs_is_not_pulled_from_under(where: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
+def test_a_stack_that_runs_is_not_pulled_from_under(where: Layout, made: MakeBackup) -> None:
+    backup = made()
     lock = open_lock(where.lock)
     try:
         assert try_lock(lock)
         sign(lock)
         with pytest.raises(Unavailable, match=r"in use by process \d+.*oddish down"):
-            bring_back(made, where, replace=True)
+            bring_back(backup, where, replace=True)
     finally:
         os.close(lock)
 
@@ -275,34 +278,34 @@ def test_what_is_no_backup_is_refused(elsewhere: Layout, tmp_path: Path, content
     ],
 )
 def test_a_member_of_the_wrong_kind_is_refused_by_name(
-    where: Layout, elsewhere: Layout, tmp_path: Path, member: str, value: object
+    elsewhere: Layout, made: MakeBackup, member: str, value: object
 ) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    (made / "database.dump").unlink()
+    backup = made()
+    (backup / "database.dump").unlink()
     with pytest.raises(InvalidInput, match=rf"backup\.json describes no backup: {member}|backup\.json cannot be read"):
-        bring_back(altered(made, **{member: value}), elsewhere)
+        bring_back(altered(backup, **{member: value}), elsewhere)
     assert not elsewhere.postgres.exists()
 
 
-def test_a_description_without_a_sum_is_refused(where: Layout, elsewhere: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    document = json.loads((made / "backup.json").read_text())
+def test_a_description_without_a_sum_is_refused(elsewhere: Layout, made: MakeBackup) -> None:
+    backup = made()
+    document = json.loads((backup / "backup.json").read_text())
     del document["dump_sha256"]
-    (made / "backup.json").write_text(json.dumps(document))
+    (backup / "backup.json").write_text(json.dumps(document))
     with pytest.raises(InvalidInput, match=r"backup\.json describes no backup: dump_sha256: Field required"):
-        bring_back(made, elsewhere)
+        bring_back(backup, elsewhere)
 
 
 @pytest.mark.parametrize("step", chosen(range(STEPS)))
-def test_a_kill_at_any_step_leaves_the_old_database_or_the_new_one(where: Layout, tmp_path: Path, step: int) -> None:
-    made, _ = backup(tmp_path / "backups", where)
+def test_a_kill_at_any_step_leaves_the_old_database_or_the_new_one(where: Layout, made: MakeBackup, step: int) -> None:
+    backup = made()
     with running(where) as connection:
         connection.execute("UPDATE tasks SET name = 'newer'")
-    assert die_at(step, RESTORE, made) == -signal.SIGKILL
+    assert die_at(step, RESTORE, backup) == -signal.SIGKILL
     assert names(where) == [("task" if step >= STEPS - 2 else "newer",)]
     assert {path.name for path in where.postgres.iterdir() if path.name.startswith(".")} == set()
 
 
-def test_these_are_all_steps(where: Layout, tmp_path: Path) -> None:
-    made, _ = backup(tmp_path / "backups", where)
-    assert die_at(STEPS, RESTORE, made) == 0
+def test_these_are_all_steps(made: MakeBackup) -> None:
+    backup = made()
+    assert die_at(STEPS, RESTORE, backup) == 0
