@@ -1,7 +1,7 @@
 """A key reaches the agent and the task that name it, and stays nowhere.
 
 The small program is a script of this repository; the real one is the program of the agent claude-code, which
-``scripts/fetch-claude-code`` fetches.
+``scripts/fetch-agents`` fetches.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from agent_programs import PROGRAMS
 
 from oddish.db.url import plain
 from oddish.sandbox.support import support
@@ -26,32 +27,24 @@ from oddish.stack import process
 from oddish.stack.layout import Layout
 from oddish.stack.state import read_state
 from oddish.stack.token import read_token
-from support.scripted_model import ScriptedModel
+from support.model_servers import Conversation, ModelServer, Script, Tool, Turn
 
 pytestmark = pytest.mark.skipif(not support().usable, reason=str(support().reason))
 
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 SMALL = Path(__file__).parents[1] / "data" / "programs" / "claude"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "oddish-tests"
-REAL = CACHE / "claude-code-2.1.332" / "claude"
+REAL = PROGRAMS["claude-code"]
 AGENT = ("-a", "claude-code", "-m", "anthropic/claude-sonnet-4-5", "--ak", "skip_install=true")
-TURNS = [
-    {"text": "I write the file.", "tools": [("Write", {"file_path": "/app/hello.txt", "content": "hello\n"})]},
-    {
-        "text": "I look around.",
-        "tools": [
-            (
-                "Bash",
-                {
-                    "command": "env | sort > /logs/agent/env.txt; mkdir -p /logs/artifacts; "
-                    'echo "$ANTHROPIC_API_KEY" | tee /logs/artifacts/key.txt',
-                    "description": "Look around",
-                },
-            )
-        ],
-    },
-    {"text": "Done."},
-]
+LOOK = """
+env | sort > /logs/agent/env.txt
+mkdir -p /logs/artifacts
+echo "$ANTHROPIC_API_KEY" | tee /logs/artifacts/key.txt
+"""
+TURNS = (
+    Turn("I write the file.", (Tool("Write", {"file_path": "/app/hello.txt", "content": "hello\n"}),)),
+    Turn("I look around.", (Tool("Bash", {"command": LOOK, "description": "Look around"}),)),
+    Turn("Done."),
+)
 CONFIG = """
 schema_version = "1.4"
 [agent]
@@ -66,11 +59,7 @@ echo "the judge has $JUDGE_KEY"
 digest=$(printf %s "$JUDGE_KEY" | sha256sum | cut -d ' ' -f 1)
 [ "$digest" = DIGEST ] && grep -q hello /app/hello.txt && echo 1 > /logs/verifier/reward.txt
 """
-DOCKERFILE = """FROM debian:bookworm-slim
-WORKDIR /app
-RUN mkdir -p /root/.local/bin && python3 -c "import urllib.request as u; u.urlretrieve('URL/claude', 'claude')" \\
- && mv claude /root/.local/bin/claude && chmod 755 /root/.local/bin/claude
-"""
+DOCKERFILE = "FROM debian:bookworm-slim\nENV PATH=/opt/program:$PATH\nWORKDIR /app\n"
 
 
 class Machine:
@@ -133,26 +122,32 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 def program(request: pytest.FixtureRequest) -> Path:
     if request.param == "the small program":
         return SMALL
-    if not REAL.is_file():
-        pytest.skip(f"{REAL} is not there: scripts/fetch-claude-code fetches it")
-    return REAL
+    if not REAL.there:
+        pytest.skip(f"{REAL.executable} is not there: scripts/fetch-agents fetches it")
+    return REAL.executable.resolve()
 
 
 @pytest.fixture
-def served(make_task: Callable[..., Path]) -> Callable[[Path, str], Any]:
-    """A model, and a task for its agent whose judge has a key."""
+def served(make_task: Callable[..., Path]) -> Callable[[str], Any]:
+    """A server of models, and a task for an agent whose judge has a key."""
 
     @contextmanager
-    def serve(program: Path, judge_key: str) -> Iterator[tuple[ScriptedModel, Path]]:
+    def serve(judge_key: str) -> Iterator[tuple[ModelServer, Path]]:
         digest = hashlib.sha256(judge_key.encode()).hexdigest()
-        with ScriptedModel(TURNS, {"/claude": program}).serving() as model:
+        with ModelServer().serving() as server:
             task = make_task("judged", solve="true")
             (task / "task.toml").write_text(CONFIG)
             (task / "tests" / "test.sh").write_text(VERIFIER.replace("DIGEST", digest))
-            (task / "environment" / "Dockerfile").write_text(DOCKERFILE.replace("URL", model.url))
-            yield model, task
+            (task / "environment" / "Dockerfile").write_text(DOCKERFILE)
+            yield server, task
 
     return serve
+
+
+def mounted(program: Path) -> tuple[str, str]:
+    """Options that have the program's directory at /opt/program."""
+    mount = {"type": "bind", "source": str(program.parent), "target": "/opt/program", "read_only": True}
+    return "--mounts", json.dumps([mount])
 
 
 class ArgumentWatch:
@@ -246,13 +241,14 @@ def in_answers(machine: Machine, trial: dict[str, Any], *texts: str) -> list[str
 
 
 def test_a_key_reaches_the_agent_and_is_found_nowhere(
-    machine: Machine, program: Path, served: Callable[[Path, str], Any]
+    machine: Machine, program: Path, served: Callable[[str], Any]
 ) -> None:
     key, judge_key, other = (f"sk-test-{secrets.token_hex(16)}" for _ in range(3))
     shell = {"JUDGE_KEY": judge_key, "OTHER_API_KEY": other}
     experiment = f"handed-{program.parent.name}"
-    with served(program, judge_key) as (model, task), ArgumentWatch(key, judge_key) as watch:
-        run = ("run", task, *AGENT, "-E", experiment)
+    with served(judge_key) as (server, task), ArgumentWatch(key, judge_key) as watch:
+        model = server.add("model", Script(TURNS, "Bash"))
+        run = ("run", task, *AGENT, *mounted(program), "-E", experiment)
         refused = machine(*run, "--yes", exit_code=1, **shell)
         assert "it takes ANTHROPIC_API_KEY or " in refused
         assert "Nothing was started." in refused
@@ -276,27 +272,30 @@ def test_a_key_reaches_the_agent_and_is_found_nowhere(
 
 
 def test_a_secret_of_the_organisation_is_used_and_rotated_and_missed(
-    machine: Machine, served: Callable[[Path, str], Any]
+    machine: Machine, served: Callable[[str], Any]
 ) -> None:
     first, second, judge_key = (f"sk-test-{secrets.token_hex(16)}" for _ in range(3))
-    with served(SMALL, judge_key) as (model, task):
+    with served(judge_key) as (server, task):
 
-        def run(experiment: str, exit_code: int = 0) -> str:
+        def run(experiment: str, exit_code: int = 0) -> Conversation:
+            model = server.add(experiment, Script(TURNS, "Bash"))
             arguments = ("--ae", f"ANTHROPIC_BASE_URL={model.url}", "-E", experiment)
-            return machine("run", task, *AGENT, *arguments, exit_code=exit_code)
+            machine("run", task, *AGENT, *mounted(SMALL), *arguments, exit_code=exit_code)
+            return model
 
         machine("secrets", "set", "ANTHROPIC_API_KEY", given=f"{first}\n")
         machine("secrets", "set", "JUDGE_KEY", "--from-env", JUDGE_KEY=judge_key)
         listed = json.loads(machine("secrets", "ls", "--json"))["secrets"]
         assert [secret["name"] for secret in listed] == ["ANTHROPIC_API_KEY", "JUDGE_KEY"]
-        run("kept")
+        kept = run("kept")
         machine("secrets", "set", "ANTHROPIC_API_KEY", given=second)
-        run("rotated")
+        rotated = run("rotated")
         machine("secrets", "rm", "ANTHROPIC_API_KEY")
         machine("secrets", "rm", "JUDGE_KEY")
-        assert "'JUDGE_KEY'" in run("removed", exit_code=1)
+        run("removed", exit_code=1)
+    assert "'JUDGE_KEY'" in machine.printed
     assert machine.trial("rotated")["reward"] == machine.trial("kept")["reward"] == 1.0
-    assert model.keys == [first] * len(TURNS) + [second] * len(TURNS)
+    assert (kept.keys, rotated.keys) == ([first] * len(TURNS), [second] * len(TURNS))
     assert in_tables(machine.database_url(), first, second, judge_key) == []
     assert in_files(machine.home, first, second, judge_key) == []
     assert not any(text in machine.printed for text in (first, second, judge_key))
