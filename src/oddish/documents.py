@@ -34,9 +34,10 @@ def read_object(directory: Path, relative: str, limit: int) -> tuple[dict[str, A
 
 def parse_object(content: bytes) -> tuple[dict[str, Any], Problem | None]:
     """The JSON object that ``content`` is, or an empty one and what is wrong with it."""
-    containers = content.count(b"{") + content.count(b"[")
-    if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
-        return {}, "too_large"
+    if len(content) > MAX_CONTAINERS:
+        containers = content.count(b"{") + content.count(b"[")
+        if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
+            return {}, "too_large"
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

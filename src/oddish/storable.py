@@ -11,7 +11,7 @@ REPLACEMENT = "\ufffd"
 def storable(value: Any) -> Any:
     """``value``, a JSON document, with every character that cannot be stored replaced, in keys too."""
     if isinstance(value, str):
-        return _UNSTORABLE.sub(REPLACEMENT, value)
+        return value if value.isascii() and "\0" not in value else _UNSTORABLE.sub(REPLACEMENT, value)
     if isinstance(value, Mapping):
         return {storable(key): storable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

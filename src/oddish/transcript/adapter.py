@@ -1,6 +1,7 @@
 """What every adapter does: the bytes of an agent's log files in, events and usage out. Pure; standard library only."""
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from oddish.transcript.events import Event
@@ -22,6 +23,11 @@ class Source:
     """Whether the program rewrites the file as a whole, so that all of it is fed after each change; else appended."""
     limit: int = DOCUMENT_LIMIT
     """Bytes of a rewritten file; a larger one is not read."""
+
+    def matches(self, path: str) -> bool:
+        """Whether a path, relative to the folder of the agent's logs, is that of one of the files."""
+        names, patterns = path.split("/"), self.glob.split("/")
+        return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
 
 
 class Adapter(Protocol):

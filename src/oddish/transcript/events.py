@@ -103,7 +103,10 @@ def _part(part: object) -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "..."
 
 
 def _marked(payload: dict[str, Any], subagent: bool) -> dict[str, Any]:

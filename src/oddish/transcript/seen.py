@@ -1,5 +1,6 @@
 """What was met before, as far as memory goes."""
 
+from collections import OrderedDict
 from collections.abc import Hashable
 
 MAX_SEEN = 16_384
@@ -10,7 +11,7 @@ class Seen:
 
     def __init__(self, limit: int = MAX_SEEN) -> None:
         self._limit = limit
-        self._hashes: dict[int, None] = {}
+        self._hashes: OrderedDict[int, None] = OrderedDict()
 
     def __contains__(self, thing: Hashable) -> bool:
         return hash(thing) in self._hashes
@@ -22,5 +23,5 @@ class Seen:
             return False
         self._hashes[key] = None
         if len(self._hashes) > self._limit:
-            del self._hashes[next(iter(self._hashes))]
+            self._hashes.popitem(last=False)
         return True

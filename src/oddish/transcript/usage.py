@@ -5,14 +5,14 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from oddish.documents import finite_number, whole_number
+from oddish.documents import finite_number
 from oddish.storable import storable
 from oddish.transcript.events import NAME_LIMIT
 
 UNNAMED = ""
 """The model of tokens whose log names none, and of those beyond ``MAX_MODELS``."""
 MAX_MODELS = 64
-MAX_KEYS = 4096
+MAX_KEYS = 16_384
 """Answers that are remembered; older ones stay counted, but are not known again."""
 MOST_TOKENS = 10**12
 """In one report; more is nonsense, and sums of these fit into 64 bits."""
@@ -64,6 +64,8 @@ class Figures(NamedTuple):
 
     def joined(self, other: "Figures") -> "Figures":
         """The larger of each."""
+        if self == other:
+            return self
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Figures(
             max(self.input, other.input),
@@ -108,8 +110,7 @@ def tokens(value: object) -> int:
     """A number of tokens; 0 for what is none."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    number = whole_number(value)
-    return number if number is not None and number <= MOST_TOKENS else 0
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
 def price(value: object) -> float | None:
@@ -127,19 +128,21 @@ class Tally:
     """Adds up reports, each under a key: what is reported again under a key counts once, with its larger figures."""
 
     def __init__(self) -> None:
-        self._reports: OrderedDict[Hashable, tuple[str, Figures]] = OrderedDict()
+        self._reports: OrderedDict[int, tuple[str, Figures]] = OrderedDict()
         self._sums: dict[str, Figures] = {}
         self._unpriced: dict[str, int] = {}
 
     def put(self, key: Hashable, model: str, figures: Figures) -> None:
         """Count ``figures`` under ``key``. The first model named under a key stays."""
-        earlier = self._reports.get(key)
-        if earlier is None:
-            if model not in self._sums and len(self._sums) >= MAX_MODELS:
-                model = UNNAMED
-            name, before, now = model, NOTHING, figures
+        key = hash(key)  # Whatever is given as a key, a number is kept.
+        if key in self._reports:
+            name, before = self._reports[key]
+            now = before.joined(figures)
+            if now == before:
+                return
         else:
-            (name, before), now = earlier, earlier[1].joined(figures)
+            name = model if model in self._sums or len(self._sums) < MAX_MODELS else UNNAMED
+            before, now = NOTHING, figures
         self._reports[key] = (name, now)
         if len(self._reports) > MAX_KEYS:
             self._reports.popitem(last=False)
@@ -176,6 +179,15 @@ def total(by_model: Mapping[str, Usage]) -> Usage:
         sum(costs) if used and len(costs) == len(used) else None,
         by_model,
     )
+
+
+def priced_like(usage: Usage, priced: Usage) -> Usage:
+    """``usage`` with the costs of ``priced``, which counts the same in another way."""
+    by_model = {
+        name: replace(part, cost_usd=priced.by_model[name].cost_usd) if name in priced.by_model else part
+        for name, part in usage.by_model.items()
+    }
+    return replace(usage, cost_usd=priced.cost_usd, by_model=by_model)
 
 
 def _sum(numbers: Iterable[int]) -> int:

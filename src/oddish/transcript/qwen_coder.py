@@ -1,0 +1,69 @@
+"""Qwen Code: what it prints, which is its last answer, and its session file (``--chat-recording``).
+
+Under Harbor the session file is there when the agent has ended.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from oddish.documents import mapping, mappings, text
+from oddish.transcript.adapter import Source
+from oddish.transcript.echo import EchoAdapter
+from oddish.transcript.events import Event, Scribe
+from oddish.transcript.gemini_cli import response
+from oddish.transcript.seen import Seen
+from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, with_cache
+
+
+class QwenCoder(EchoAdapter):
+    """Tokens: those of each answer. Unlike Gemini CLI's, its output includes the thoughts."""
+
+    sources = (Source("qwen-sessions/*/chats/*.jsonl"), Source("qwen-code.txt"))
+
+    def __init__(self, scribe: Scribe) -> None:
+        super().__init__(scribe)
+        self._answers = Tally()
+        self._seen = Seen()
+
+    def counted(self) -> Usage:
+        return self._answers.usage()
+
+    def session(self, record: dict[str, Any]) -> Iterable[Event]:
+        key = text(record.get("uuid"))
+        if key is not None and not self._seen.add(key):
+            return ()
+        parts = mappings(mapping(record.get("message")).get("parts"))
+        match record.get("type"):
+            case "assistant":
+                return self._answer(key, record, parts)
+            case "tool_result":
+                failed = mapping(record.get("toolCallResult")).get("status") == "error"
+                return self.scribe.tool_result(response(parts), is_error=failed)
+            case "system":
+                return self._telemetry(mapping(mapping(record.get("systemPayload")).get("uiEvent")))
+        return ()
+
+    def _answer(self, key: str | None, record: dict[str, Any], parts: list[dict[str, Any]]) -> Iterable[Event]:
+        self.model = model_name(record.get("model")) or self.model
+        usage = record.get("usageMetadata")
+        if isinstance(usage, dict):
+            figures = with_cache(
+                usage.get("promptTokenCount"),
+                usage.get("cachedContentTokenCount"),
+                0,
+                usage.get("candidatesTokenCount"),
+            )
+            self._answers.put(key, self.model or UNNAMED, figures)
+        for part in parts:
+            call = mapping(part.get("functionCall"))
+            if call:
+                yield from self.scribe.tool_use(call.get("name"), call.get("args"))
+            elif part.get("thought") is True:
+                yield from self.scribe.message(part.get("text"), thinking=True)
+            else:
+                yield from self.words(text(part.get("text")) or "")
+
+    def _telemetry(self, event: dict[str, Any]) -> Iterable[Event]:
+        if event.get("event.name") != "qwen-code.api_error":
+            return ()
+        return self.scribe.summary(f"Request failed: {text(event.get('error_message')) or 'no reason given'}")
