@@ -27,7 +27,7 @@ from oddish.variables import inherited
 HELLO_TIMEOUT_SEC = 30.0
 CLOSE_TIMEOUT_SEC = 30.0
 KILL_TIMEOUT_SEC = 30.0
-KNOWN_LINES = frozenset({"stage", "log", "done"})
+KNOWN_LINES = frozenset({"stage", "log", "logs", "done"})
 
 HIDDEN_DIRECTORY = "ODDISH_HOME"
 """A path and no secret: the local sandbox needs it to keep the directory out of sight."""

@@ -5,7 +5,7 @@ import threading
 from collections import deque
 
 from oddish.engine.connection import encode
-from oddish.engine.protocol import Done, LogLine, StageLine
+from oddish.engine.protocol import Done, LogLine, LogsLine, StageLine
 
 QUEUE_LIMIT = 8 * 1024 * 1024
 """Bytes waiting for the worker above which log lines are dropped and counted instead."""
@@ -25,7 +25,7 @@ class Outbox:
         self._changed = threading.Condition()
         threading.Thread(target=self._write, name="outbox", daemon=True).start()
 
-    def put(self, message: StageLine | Done) -> None:
+    def put(self, message: StageLine | LogsLine | Done) -> None:
         """Queue a line that must arrive."""
         with self._changed:
             self._append(encode(message))

@@ -9,8 +9,8 @@ Two channels, both UTF-8 JSON, one object per line:
   socket makes the fork server kill all attempts and exit.
 * **attempt** (worker <-> child), one socket pair per attempt. The worker sends exactly one ``Run`` line and keeps its
   end open until ``Exited``; end of file there means "die now", and the child kills its whole process group. ``Cancel``
-  asks for an orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage`` and ``Log`` lines while
-  it works and at most one ``Done`` as its last line; a child that exits without one has crashed.
+  asks for an orderly end: Harbor's own cancellation, logs recovered. The child sends ``Stage``, ``Log`` and ``Logs``
+  lines while it works and at most one ``Done`` as its last line; a child that exits without one has crashed.
 
 A reader ignores unknown message types and unknown members. ``Hello`` and ``Run`` carry the version; a side that meets a
 version it does not know refuses by name. Secrets travel in ``Run.env``, ``Run.agent_env`` and ``Run.registry_auth``
@@ -140,6 +140,16 @@ class LogLine(TypedDict):
     text: str
 
 
+class LogsLine(TypedDict):
+    """Where the agent's logs are while it runs; what it prints is then not passed on."""
+
+    type: Literal["logs"]
+    base: str
+    """Directory that nothing inside the sandbox can replace. Absolute."""
+    below: str
+    """The folder of the logs from there. On the way may be links, which must not be followed."""
+
+
 class Failure(TypedDict):
     """An exception of the attempt as recorded facts."""
 
@@ -163,6 +173,6 @@ class Done(TypedDict):
 
 
 type ToChild = Run | Cancel
-type FromChild = StageLine | LogLine | Done
+type FromChild = StageLine | LogLine | LogsLine | Done
 type ToForkServer = Spawn | Kill
 type FromForkServer = Hello | Spawned | Exited

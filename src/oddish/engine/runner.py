@@ -20,8 +20,9 @@ from oddish.engine.confinement import confine
 from oddish.engine.connection import Connection, ProtocolError
 from oddish.engine.hosts import keep_model_host
 from oddish.engine.interruption import Interruption
+from oddish.engine.livelogs import LiveLogs
 from oddish.engine.outbox import Outbox
-from oddish.engine.protocol import VERSION, Done, Failure, LogLine, Run, Stage, StageLine
+from oddish.engine.protocol import VERSION, Done, Failure, Run, Stage, StageLine
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.registries import signed_in
 from oddish.engine.results import TrialFacts, read_trial, shortened
@@ -127,12 +128,15 @@ class Execution:
     def _subscribe(self, trial: Trial) -> None:
         """Report stages and log lines. Harbor blames the trial for what a subscriber raises: these raise nothing."""
 
+        live = LiveLogs(self._run, self._outbox, self._redactor)
+
         async def on_event(event: TrialHookEvent) -> None:
+            if event.event is TrialEvent.AGENT_START:
+                live.begin(trial.agent_environment)
             self._report(STAGES[event.event])
 
         async def on_log(entry: LogEntry) -> None:
-            text = self._redactor.text(entry.text)
-            self._outbox.put_log(LogLine(type="log", phase=entry.phase, text=text))
+            live.hear(entry)
 
         for event in STAGES:
             trial.add_hook(event, on_event)

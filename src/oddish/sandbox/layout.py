@@ -28,6 +28,9 @@ SHOWN = (
 )
 """Host directories that a task may build on."""
 
+ROOT = "root"
+"""In the directory of a sandbox: what was written to it outside of what the host shows."""
+
 _TOP_LEVEL = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _DIRECTORIES = {
     "app": 0o777,
@@ -84,7 +87,7 @@ _PASSWORDS = ("shadow", "gshadow")
 
 def arguments(spec: Spec) -> list[str]:
     """Fill the directory of ``spec`` and return bubblewrap's arguments, the init's command line included."""
-    root = spec.directory / "root"
+    root = spec.directory / ROOT
     root.mkdir(mode=0o755)
     if not spec.layers:
         _furnish(root)

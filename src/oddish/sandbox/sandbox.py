@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from oddish.errors import Unavailable
@@ -103,6 +104,11 @@ class Sandbox:
             else:
                 return sandbox
         raise failure or Unavailable("There is no bwrap program.", fix="Install oddish[worker] or bubblewrap.")
+
+    @property
+    def written(self) -> Path:
+        """On the host, the root of what was written beside the host's own directories. May hold any links."""
+        return self.spec.directory / layout.ROOT
 
     @property
     def ended(self) -> bool:

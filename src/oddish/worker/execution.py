@@ -40,6 +40,8 @@ from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
 from oddish.worker.engines import Engines
 from oddish.worker.lastwords import last_words
+from oddish.worker.livelog import LiveLogs
+from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
@@ -51,6 +53,8 @@ log = structlog.get_logger()
 
 OWN_TASK = "task"
 """Beside the directory of the trial, whose name is that of the attempt."""
+AGENT_LOGS = "agent"
+"""In the directory of the trial."""
 CANCEL_GRACE_SECONDS = 15.0
 """What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
 OVERDUE_SECONDS = 120.0
@@ -69,6 +73,7 @@ class Services:
     engines: Engines
     tasks: TaskCache
     workspace: Workspace
+    live: LiveLogs
     rng: random.Random
     left_behind: Callable[[], None]
     """Called when an attempt ended without clearing up after itself."""
@@ -157,7 +162,8 @@ class Execution:
                 ) as shared,
                 writable(shared, directory / OWN_TASK, further_services=_has_services(spec)) as task_dir,
             ):
-                done = await self._drive(self._request(spec, task_dir, directory), Reference.from_record(spec.harbor))
+                run = self._request(spec, task_dir, directory)
+                done = await self._drive(run, Reference.from_record(spec.harbor), Redactor(spec.secrets()))
         except AttemptCrashed as error:
             redactor = Redactor(spec.secrets() if spec else ())
             printed = await asyncio.to_thread(last_words, directory, redactor)
@@ -201,7 +207,8 @@ class Execution:
             ]
         return run
 
-    async def _drive(self, run: Run, reference: Reference | None) -> Done:
+    async def _drive(self, run: Run, reference: Reference | None, redactor: Redactor) -> Done:
+        place = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")
         async with contextlib.AsyncExitStack() as stack:
             stages = await stack.enter_async_context(Stages(self._record_stage))
             if reference is not None:
@@ -209,7 +216,10 @@ class Execution:
             engine = await self._engine(stack, reference)
             if engine is None:
                 return Done(type="done", trial_dir=None, cancelled=True, failure=None)
-            async with engine.attempt(run) as child:
+            async with (
+                self._services.live.follow(self.claim, run["agent"], place, redact=redactor.text) as tail,
+                engine.attempt(run) as child,
+            ):
                 self._cleared_up = False
                 watchers = [
                     asyncio.create_task(self._cancel_when_asked(child)),
@@ -219,6 +229,8 @@ class Execution:
                     async for line in child:
                         if line["type"] == "stage":
                             stages.show(line["stage"])
+                        elif line["type"] != "done":
+                            tail.hear(line)
                 except AttemptCrashed:
                     if self._overdue:
                         return _killed(run)

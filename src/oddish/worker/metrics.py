@@ -38,6 +38,20 @@ FENCED = Counter(
 LEAKS = Counter(
     "oddish_sandbox_leaks_total", "Sandboxes of dead attempts that the sweeper found and removed.", registry=REGISTRY
 )
+LIVE_EVENTS = Counter("oddish_live_events_total", "Events of live transcripts that were stored.", registry=REGISTRY)
+LIVE_DROPPED = Counter(
+    "oddish_live_dropped_total",
+    "What live transcripts leave out. Event: beyond the limit, or of an attempt that is over; line: of output that "
+    "came faster than it was read.",
+    ["what"],
+    registry=REGISTRY,
+)
+LIVE_FAILURES = Counter(
+    "oddish_live_failures_total",
+    "Failures to read, to write or to end a live transcript; trials go on without.",
+    ["what"],
+    registry=REGISTRY,
+)
 RUNNING = Gauge("oddish_worker_executions", "Executions of this worker that have not ended.", registry=REGISTRY)
 SLOTS = Gauge("oddish_worker_slots", "Executions that it may run at once.", registry=REGISTRY)
 LEASE = Gauge("oddish_worker_lease_seconds", "How much is left of its lease.", registry=REGISTRY)
@@ -46,6 +60,10 @@ NO_REASON = "none"
 
 for cause in ("worker", "engine", "released", "forgotten"):
     LOST.labels(cause)
+for what in ("event", "line"):
+    LIVE_DROPPED.labels(what)
+for what in ("read", "write", "end"):
+    LIVE_FAILURES.labels(what)
 
 
 def count_outcome(kind: str, status: str, reasons: tuple[str, ...]) -> None:

@@ -30,7 +30,7 @@ async def insist[Result](engine: AsyncEngine, transaction: Callable[[AsyncConnec
             async with engine.begin() as connection:
                 return await transaction(connection)
         except DBAPIError as error:
-            if not (error.connection_invalidated or _refused(error) or deadlocked(error)):
+            if not passing(error):
                 raise
             what = "deadlock" if deadlocked(error) else "database away"
             log.warning(what, error=str(error.orig), again_in=delay)
@@ -51,6 +51,11 @@ async def outlast[Result](action: Callable[[], Awaitable[Result]]) -> Result:
             log.warning("store away", error=str(error), again_in=delay)
         await asyncio.sleep(delay)
         delay = min(delay * 2, LONGEST_DELAY_SECONDS)
+
+
+def passing(error: DBAPIError) -> bool:
+    """Whether the same transaction may succeed later: the connection was lost or refused, or a deadlock ended it."""
+    return error.connection_invalidated or _refused(error) or deadlocked(error)
 
 
 def _refused(error: DBAPIError) -> bool:

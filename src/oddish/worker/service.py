@@ -37,12 +37,14 @@ from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.trials.catalogue import ANY_HARBOR
+from oddish.trials.events import purge
 from oddish.variants.building import builder
 from oddish.worker.credentials import own_credentials
 from oddish.worker.draining import Draining
 from oddish.worker.engines import Engines
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
+from oddish.worker.livelog import LiveLogs
 from oddish.worker.metrics import CLAIM_SECONDS, CLAIMS, FENCED, LOST, REAPED, watch
 from oddish.worker.persistence import insist
 from oddish.worker.providers import offered
@@ -95,6 +97,7 @@ class WorkerService:
             engines=self._engines,
             tasks=TaskCache(self._workspace.tasks, store, limits, max_bytes=settings.task_cache_bytes),
             workspace=self._workspace,
+            live=LiveLogs(settings, self._database),
             rng=random.Random(),  # noqa: S311 - jitter
             left_behind=lambda: self._sweeper.soon(),
         )
@@ -292,6 +295,8 @@ class WorkerService:
             await release_groups(connection)
         async with self._database.begin() as connection:
             put_away = await archive(connection)
+        async with self._database.begin() as connection:
+            await purge(connection)
         await self._engines.end_idle()
         if now >= self._upkeep_due:
             self._upkeep_due = now + UPKEEP_SECONDS

@@ -9,48 +9,25 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.db.url import plain
-from oddish.keyring import load_keyring
-from oddish.queue.claim import Claim, claim
-from oddish.queue.lease import Worker, register
+from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
-from oddish.queue.schedule import promote
-from oddish.settings import Settings
-from oddish.storage.store import ArtifactStore
 from oddish.trials.events import KEPT_HOURS, LINGER_SECONDS, LIVE_CHANNEL, PAGE_LIMIT, Entry, append, page, purge
 from oddish.trials.recording import record_stage
+from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
-ENGINE = "harbor/test"
-
 
 @pytest.fixture
 async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) -> Deployment:
-    settings = Settings(home=oddish_home, database_url=database_url)
-    store = ArtifactStore.open(settings.storage_url)
-    deployment = Deployment(settings, engine, store, load_keyring(None, oddish_home), ENGINE)
-    await deployment.prepare()
-    async with engine.begin() as connection:
-        worker = Worker("w", "host", 1, "0", [f"local@{ENGINE}"], cpus=2, memory_mb=4096, concurrency=4)
-        await register(connection, worker, [], lease_seconds=600)
-    return deployment
+    return await deployment_with_a_worker(engine, oddish_home, database_url)
 
 
 @pytest.fixture
 async def held(deployment: Deployment) -> Claim:
     await deployment.submit(await deployment.task(EXAMPLE), max_attempts=2)
     return await claimed(deployment)
-
-
-async def claimed(deployment: Deployment) -> Claim:
-    async with deployment.database.begin() as connection:
-        await connection.execute(text("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'"))
-        await promote(connection)
-    async with deployment.database.begin() as connection:
-        [held] = await claim(connection, worker_id="w", pools=[f"local@{ENGINE}"], slots=1, memory_mb=4096)
-    return held
 
 
 async def write(deployment: Deployment, entries: dict[Claim, list[Entry]]) -> set[Claim]:
@@ -113,8 +90,9 @@ async def test_an_event_that_meets_the_end_of_its_attempt_comes_before_it_or_not
         late = asyncio.create_task(write(deployment, {held: [said(1, "too late")]}))
         waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
         async with deployment.database.connect() as watching:
-            while not await watching.scalar(waiting):
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(10):
+                while not await watching.scalar(waiting):
+                    await watching.rollback()
     assert await late == set()
     assert await read(deployment, held) == []
 

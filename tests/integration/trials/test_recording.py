@@ -7,22 +7,16 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.keyring import load_keyring
 from oddish.outcome import AttemptFacts, RecordedException, judge
-from oddish.queue.claim import Claim, claim
+from oddish.queue.claim import Claim
 from oddish.queue.finish import StaleClaim
-from oddish.queue.lease import Worker, register
 from oddish.queue.reap import lose
-from oddish.queue.schedule import promote
-from oddish.settings import Settings
-from oddish.storage.store import ArtifactStore
 from oddish.trials.recording import Report, record_outcome, record_stage
+from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
-ENGINE = "harbor/test"
 SUCCESS = AttemptFacts("done", rewards={"reward": 1.0}, engine_reward_valid=True)
 FLAKY = AttemptFacts("done", exceptions=(RecordedException("HealthcheckError", "not yet", "environment_setup"),))
 REFUSED = AttemptFacts("done", exceptions=(RecordedException("AgentAuthenticationError", "no", "agent_execution"),))
@@ -40,28 +34,12 @@ def limited(message: str) -> AttemptFacts:
 
 @pytest.fixture
 async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) -> Deployment:
-    settings = Settings(home=oddish_home, database_url=database_url)
-    store = ArtifactStore.open(settings.storage_url)
-    deployment = Deployment(settings, engine, store, load_keyring(None, oddish_home), ENGINE)
-    await deployment.prepare()
-    async with engine.begin() as connection:
-        worker = Worker("w", "host", 1, "0", [f"local@{ENGINE}"], cpus=2, memory_mb=4096, concurrency=4)
-        await register(connection, worker, [], lease_seconds=600)
-    return deployment
+    return await deployment_with_a_worker(engine, oddish_home, database_url)
 
 
 @pytest.fixture
 async def trial_id(deployment: Deployment) -> str:
     return await deployment.submit(await deployment.task(EXAMPLE), max_attempts=2)
-
-
-async def claimed(deployment: Deployment) -> Claim:
-    async with deployment.database.begin() as connection:
-        await connection.execute(text("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'"))
-        await promote(connection)
-    async with deployment.database.begin() as connection:
-        [held] = await claim(connection, worker_id="w", pools=[f"local@{ENGINE}"], slots=1, memory_mb=4096)
-    return held
 
 
 async def recorded(deployment: Deployment, held: Claim, facts: AttemptFacts) -> dict:

@@ -14,6 +14,7 @@ from harbor.environments.capabilities import EnvironmentCapabilities, Environmen
 from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME, require_agent_environment_definition
 from harbor.models.task.config import HealthcheckConfig
 from harbor.models.trial.config import ResourceMode
+from harbor.models.trial.paths import EnvironmentPaths
 from harbor.utils.path_filter import filter_paths_by_patterns
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -102,6 +103,13 @@ class LocalEnvironment(BaseEnvironment):
         super().preflight(*args, **named)
         if reason := support().reason:
             raise SystemExit(reason)
+
+    @property
+    def logs_on_disk(self) -> tuple[Path, str] | None:
+        """Where the agent's logs are on this machine: a directory, and their folder from there. None: elsewhere."""
+        logs = EnvironmentPaths().agent_dir
+        mounted = any(logs.is_relative_to(mount["target"]) for mount in self._host_mounts)
+        return None if mounted else (self._running().written, str(logs.relative_to("/")))
 
     @property
     def fidelity_notes(self) -> tuple[str, ...]:

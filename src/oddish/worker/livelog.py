@@ -1,0 +1,149 @@
+"""Live transcripts of all attempts of a worker: read and stored together, twice a second, when there is anything new.
+
+Nothing here fails a trial or holds it up: what goes wrong is logged and counted.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import structlog
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish.queue.claim import Claim
+from oddish.settings import Settings
+from oddish.trials.events import append
+from oddish.worker.logfiles import Place
+from oddish.worker.metrics import LIVE_DROPPED, LIVE_EVENTS, LIVE_FAILURES
+from oddish.worker.persistence import passing
+from oddish.worker.tail import Tail
+
+WRITTEN_AT_ONCE = 500
+"""Events of one attempt in one transaction."""
+WRITE_SECONDS = 10.0
+LAST_SECONDS = 3.0
+"""How long the end of an attempt waits for the last of its transcript."""
+MOST_FAILURES = 5
+"""In a row, after which an attempt is no longer followed."""
+LONGEST_PAUSE_SECONDS = 15.0
+
+log = structlog.get_logger()
+
+
+class LiveLogs:
+    """Follows attempts while they run."""
+
+    def __init__(self, settings: Settings, database: AsyncEngine) -> None:
+        self._settings = settings
+        self._database = database
+        self._tails: list[Tail] = []
+        self._task: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._pause = 0.0
+        self._writable_at = 0.0
+
+    @contextlib.asynccontextmanager
+    async def follow(
+        self, claim: Claim, agent: str, place: Place, *, redact: Callable[[str], str]
+    ) -> AsyncIterator[Tail]:
+        """Store what the agent writes to ``place`` until the context is left, and then the rest of it.
+
+        Nothing more is stored when it is left by cancellation: the claim may be lost.
+        """
+        tail = Tail(claim, agent, place, redact=redact, max_events=self._settings.live_max_events)
+        self._tails.append(tail)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        try:
+            yield tail
+        except asyncio.CancelledError:
+            self._drop(tail)
+            raise
+        except BaseException:
+            await self._end(tail)
+            raise
+        await self._end(tail)
+
+    async def _run(self) -> None:
+        while self._tails:
+            await asyncio.sleep(self._settings.live_interval_seconds)
+            async with self._turn:
+                await self._advance(list(self._tails))
+
+    async def _end(self, tail: Tail) -> None:
+        try:
+            async with asyncio.timeout(LAST_SECONDS), self._turn:
+                if tail in self._tails:
+                    await self._advance([tail], last=True)
+        except TimeoutError:
+            self._failed(tail, "end", "no time left")
+        finally:
+            self._drop(tail)
+
+    def _drop(self, tail: Tail) -> None:
+        if tail in self._tails:
+            self._tails.remove(tail)
+            LIVE_DROPPED.labels("event").inc(len(tail.pending))
+
+    async def _advance(self, tails: Sequence[Tail], *, last: bool = False) -> None:
+        for tail, error in await asyncio.to_thread(_read, tails, last):
+            self._failed(tail, "read", repr(error))
+        while time.monotonic() >= self._writable_at and (waiting := [tail for tail in tails if self._has_news(tail)]):
+            await self._write(waiting)
+
+    def _has_news(self, tail: Tail) -> bool:
+        return tail in self._tails and bool(tail.pending)
+
+    async def _write(self, tails: Sequence[Tail]) -> None:
+        batch = {tail.claim: list(itertools.islice(tail.pending, WRITTEN_AT_ONCE)) for tail in tails}
+        try:
+            async with asyncio.timeout(WRITE_SECONDS), self._database.begin() as connection:
+                owning = await append(connection, batch)
+        except (SQLAlchemyError, TimeoutError) as error:
+            await self._not_written(tails, error)
+            return
+        self._pause = self._writable_at = 0.0
+        for tail in tails:
+            if tail.claim in owning:
+                tail.stored(len(batch[tail.claim]))
+                tail.failures = 0
+                LIVE_EVENTS.inc(len(batch[tail.claim]))
+            else:
+                log.warning("live transcript ended: its attempt is no longer ours", trial_id=tail.claim.subject_id)
+                self._drop(tail)
+
+    async def _not_written(self, tails: Sequence[Tail], error: Exception) -> None:
+        """The database may be away, which is waited for; else one of the attempts has what cannot be stored."""
+        if not isinstance(error, DBAPIError) or passing(error):
+            LIVE_FAILURES.labels("write").inc()
+            self._pause = min(max(2 * self._pause, self._settings.live_interval_seconds), LONGEST_PAUSE_SECONDS)
+            self._writable_at = time.monotonic() + self._pause
+            log.warning("live transcripts wait for the database", error=repr(error), again_in=self._pause)
+        elif len(tails) > 1:
+            for tail in tails:
+                await self._write([tail])
+        else:
+            [tail] = tails
+            tail.stored(min(len(tail.pending), WRITTEN_AT_ONCE))
+            self._failed(tail, "write", str(error.orig))
+
+    def _failed(self, tail: Tail, what: str, error: str) -> None:
+        LIVE_FAILURES.labels(what).inc()
+        tail.failures += 1
+        log.warning("live transcript", trial_id=tail.claim.subject_id, failed=what, error=error, times=tail.failures)
+        if tail.failures >= MOST_FAILURES:
+            self._drop(tail)
+
+
+def _read(tails: Sequence[Tail], last: bool) -> list[tuple[Tail, Exception]]:
+    """Which of them could not be read, and why."""
+    failed: list[tuple[Tail, Exception]] = []
+    for tail in tails:
+        try:
+            tail.read(last=last)
+        except Exception as error:  # noqa: BLE001 - a defect in reading a transcript is no defect of its trial
+            failed.append((tail, error))
+    return failed

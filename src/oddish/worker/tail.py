@@ -1,0 +1,112 @@
+"""The live transcript of one attempt: what its agent writes, as numbered events, until they are stored."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from oddish.engine.protocol import LogLine, LogsLine
+from oddish.queue.claim import Claim
+from oddish.transcript import Adapter, Event, Source, Usage, adapter
+from oddish.trials.events import Entry
+from oddish.worker.logfiles import LogFiles, Place
+from oddish.worker.metrics import LIVE_DROPPED
+
+HEARD_CHARACTERS = 4 * 1024 * 1024
+"""Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
+MOST_LOOKS = 64
+"""At what an agent that has ended left unread."""
+
+
+class Tail:
+    """Reads in whatever thread calls ``read``, one at a time; everything else is called by the event loop."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        agent: str,
+        place: Place,
+        *,
+        redact: Callable[[str], str],
+        max_events: int,
+    ) -> None:
+        """``place`` has the agent's logs, sooner or later; ``redact`` takes the secrets out of a text."""
+        self.claim = claim
+        self.pending: deque[Entry] = deque()
+        """Events to be stored, in their order."""
+        self.failures = 0
+        """In a row."""
+        self._adapter = adapter(agent, redact)
+        self._files = LogFiles(self._adapter.sources, place)
+        self._printed = printed(self._adapter)
+        self._heard: deque[str] = deque()
+        self._waiting = 0
+        self._seq = 0
+        self._max_events = max_events
+
+    @property
+    def usage(self) -> Usage:
+        return self._adapter.usage
+
+    @property
+    def model(self) -> str | None:
+        """That answered last, as the agent names it."""
+        return self._adapter.model
+
+    def hear(self, line: LogLine | LogsLine) -> None:
+        """Take what the engine says of the agent: what it printed, or where its logs are while it runs."""
+        if line["type"] == "logs":
+            self._files.prefer(Place(Path(line["base"]), line["below"]))
+        elif line["phase"] == "agent":
+            if self._waiting + len(line["text"]) > HEARD_CHARACTERS:
+                LIVE_DROPPED.labels("line").inc()
+                return
+            self._waiting += len(line["text"])
+            self._heard.append(line["text"])
+
+    def read(self, *, last: bool = False) -> None:
+        """Take in what is new; everything, once nothing more will come."""
+        for _ in range(MOST_LOOKS if last else 1):
+            if not self._look():
+                break
+        if last:
+            self._add(self._adapter.finish())
+
+    def stored(self, count: int) -> None:
+        """The first ``count`` of the pending events are where they belong."""
+        for _ in range(count):
+            self.pending.popleft()
+
+    def _look(self) -> bool:
+        self._listen()
+        found = False
+        for piece in self._files.news():
+            found = True
+            if piece.restarted:
+                self._adapter.restart(piece.path)
+            self._add(self._adapter.feed(piece.path, piece.data))
+        return found
+
+    def _listen(self) -> None:
+        """What was heard is what the printed file has; whichever comes first is read."""
+        while self._heard:
+            text = self._heard.popleft()
+            self._waiting -= len(text)
+            if self._printed is not None and self._files.leave_out(self._printed):
+                path = self._printed.glob.replace("*", "output")
+                self._add(self._adapter.feed(path, text.encode(errors="replace")))
+
+    def _add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if self._seq > self._max_events:
+                LIVE_DROPPED.labels("event").inc()
+                continue
+            self._seq += 1
+            if self._seq > self._max_events:
+                event = Event("summary", {"text": f"Only the first {self._max_events} events are shown live."})
+            self.pending.append(Entry(self._seq, event.kind, event.payload))
+
+
+def printed(adapter: Adapter) -> Source | None:
+    """The file that the agent's own output goes to; None where the adapter does not read it."""
+    files = [source for source in adapter.sources if not source.rewritten and "/" not in source.glob]
+    return files[-1] if files else None

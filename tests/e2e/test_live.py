@@ -1,0 +1,74 @@
+"""What an agent says is there for others to see while it still runs."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oddish.trials.events import StoredEntry, page
+from support.deployments import Deployment, RunningWorker
+
+pytestmark = pytest.mark.anyio
+
+
+async def said(deployment: Deployment, trial_id: str, attempt: int = 1) -> list[str]:
+    events: list[StoredEntry] = []
+    async with deployment.database.connect() as connection:
+        while found := await page(connection, trial_id, attempt=attempt, after_seq=len(events)):
+            events += found
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    return [str(event.payload["text"]) for event in events]
+
+
+async def until_said(deployment: Deployment, trial_id: str, words: str, attempt: int = 1) -> None:
+    async with asyncio.timeout(30):
+        while words not in await said(deployment, trial_id, attempt):  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.05)
+
+
+async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_ended(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task("speaking", solve='echo hello; echo "token $SERVICE_TOKEN"; sleep 1; seq 1000; echo bye')
+    secret = {"SERVICE_TOKEN": "correct-horse"}
+    trial_id = await deployment.submit(await deployment.task(task), secret_env=secret)
+    async with RunningWorker(deployment.settings):
+        await until_said(deployment, trial_id, "hello")
+        assert (await deployment.trial(trial_id))["harbor_stage"] == "agent_running"
+        [trial] = await deployment.finished(trial_id)
+    assert trial["reward"] == 1.0
+    numbers = [str(number) for number in range(1, 1001)]
+    assert await said(deployment, trial_id) == ["hello", "token [REDACTED]", *numbers, "bye"]
+
+
+async def test_beyond_the_limit_a_summary_says_so(deployment: Deployment, make_task: Callable[..., Path]) -> None:
+    trial_id = await deployment.submit(await deployment.task(make_task("verbose", solve="seq 1000")))
+    async with RunningWorker(deployment.settings.model_copy(update={"live_max_events": 3})):
+        await deployment.finished(trial_id)
+    assert await said(deployment, trial_id) == ["1", "2", "3", "Only the first 3 events are shown live."]
+
+
+async def test_when_a_worker_is_killed_the_next_attempt_begins_a_transcript_of_its_own(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    task = make_task("endless", solve="i=0; while :; do i=$((i+1)); echo $i; sleep 0.1; done")
+    trial_id = await deployment.submit(await deployment.task(task))
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "oddish.worker"),
+        env=dict(os.environ)
+        | {"ODDISH_HOME": str(deployment.settings.home), "ODDISH_DATABASE_URL": deployment.settings.database_url},
+    )
+    await until_said(deployment, trial_id, "5")
+    worker.kill()
+    await worker.wait()
+    left = await said(deployment, trial_id)
+    async with RunningWorker(deployment.settings):
+        await until_said(deployment, trial_id, "3", attempt=2)
+        await deployment.cancel(trial_id)
+        await deployment.finished(trial_id)
+    assert (await said(deployment, trial_id, attempt=2))[0] == "1"
+    assert await said(deployment, trial_id) == left, "nothing of the dead attempt comes later"

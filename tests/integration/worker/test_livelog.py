@@ -1,0 +1,190 @@
+"""Live transcripts are stored while attempts run, and never get in their way."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from oddish.db.engine import connect
+from oddish.queue.claim import Claim
+from oddish.queue.reap import lose
+from oddish.trials.events import page
+from oddish.worker import livelog
+from oddish.worker.livelog import LiveLogs
+from oddish.worker.logfiles import Place
+from oddish.worker.tail import Tail
+from support.claims import EXAMPLE, claimed, deployment_with_a_worker
+from support.deployments import Deployment
+
+pytestmark = pytest.mark.anyio
+
+type Follow = Callable[[Claim], AbstractAsyncContextManager[Tail]]
+
+
+@pytest.fixture
+async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) -> Deployment:
+    return await deployment_with_a_worker(engine, oddish_home, database_url)
+
+
+@pytest.fixture
+async def claims(deployment: Deployment) -> list[Claim]:
+    task = await deployment.task(EXAMPLE)
+    for index in range(2):
+        await deployment.submit(task, index=index)
+    return [await claimed(deployment) for _ in range(2)]
+
+
+def live_logs(deployment: Deployment, database: AsyncEngine | None = None) -> LiveLogs:
+    settings = deployment.settings.model_copy(update={"live_interval_seconds": 0.02})
+    return LiveLogs(settings, database or deployment.database)
+
+
+def place(tmp_path: Path, claim: Claim) -> Place:
+    (tmp_path / claim.label / "agent").mkdir(parents=True, exist_ok=True)
+    return Place(tmp_path / claim.label, "agent")
+
+
+def write(place: Place, words: str) -> None:
+    with (place.base / place.below / "oracle.txt").open("a") as file:
+        file.write(words)
+
+
+def unchanged(words: str) -> str:
+    return words
+
+
+async def stored(deployment: Deployment, claim: Claim) -> list[str]:
+    async with deployment.database.connect() as connection:
+        events = await page(connection, claim.subject_id, attempt=claim.epoch, after_seq=0)
+    return [str(event.payload["text"]) for event in events]
+
+
+async def until_stored(deployment: Deployment, claim: Claim, *words: str) -> None:
+    async with asyncio.timeout(10):
+        while await stored(deployment, claim) != list(words):  # noqa: ASYNC110 - the database does not tell this test
+            await asyncio.sleep(0.01)
+
+
+async def ended_by(error: BaseException, deployment: Deployment, claim: Claim, folder: Place) -> None:
+    async with live_logs(deployment).follow(claim, "oracle", folder, redact=unchanged):
+        write(folder, "last words\n")
+        raise error
+
+
+async def test_several_attempts_are_stored_together_while_they_run_and_to_their_end(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment)
+    first, second = (place(tmp_path, claim) for claim in claims)
+    async with live.follow(claims[0], "oracle", first, redact=unchanged):
+        async with live.follow(claims[1], "oracle", second, redact=unchanged):
+            write(first, "one\n")
+            write(second, "uno\n")
+            await until_stored(deployment, claims[0], "one")
+            await until_stored(deployment, claims[1], "uno")
+            write(second, "due")
+        assert await stored(deployment, claims[1]) == ["uno", "due"]
+        write(first, "two\n")
+    assert await stored(deployment, claims[0]) == ["one", "two"]
+
+
+async def test_an_attempt_that_was_taken_away_is_followed_no_more(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment)
+    lost, kept = (place(tmp_path, claim) for claim in claims)
+    async with (
+        live.follow(claims[0], "oracle", lost, redact=unchanged),
+        live.follow(claims[1], "oracle", kept, redact=unchanged),
+    ):
+        async with deployment.database.begin() as connection:
+            await lose(connection, claims[0])
+        write(lost, "too late\n")
+        write(kept, "in time\n")
+        await until_stored(deployment, claims[1], "in time")
+    assert await stored(deployment, claims[0]) == []
+
+
+async def test_nothing_is_stored_of_an_execution_that_was_cancelled(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await ended_by(asyncio.CancelledError(), deployment, claims[0], place(tmp_path, claims[0]))
+    assert await stored(deployment, claims[0]) == []
+
+
+async def test_a_database_that_is_away_holds_nobody_up(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    nowhere = connect("postgresql+psycopg://nobody@/nothing?host=/nonexistent", role="test")
+    live = live_logs(deployment, nowhere)
+    folder = place(tmp_path, claims[0])
+    async with asyncio.timeout(livelog.LAST_SECONDS), live.follow(claims[0], "oracle", folder, redact=unchanged):
+        write(folder, "unheard\n")
+        await asyncio.sleep(0.1)
+    await nowhere.dispose()
+
+
+async def test_events_wait_for_a_database_that_comes_back(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment)
+    folder = place(tmp_path, claims[0])
+    async with live.follow(claims[0], "oracle", folder, redact=unchanged):
+        async with deployment.database.connect() as connection:
+            await connection.execute(
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+                )
+            )
+        write(folder, "kept\n")
+        await until_stored(deployment, claims[0], "kept")
+
+
+async def test_an_attempt_whose_logs_cannot_be_read_or_stored_harms_no_other(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    refuse = text(f"ALTER TABLE trial_events ADD CHECK (trial_id <> '{claims[0].subject_id}')")
+    async with deployment.database.begin() as connection:
+        await connection.execute(refuse)
+    live = live_logs(deployment)
+    bad, good = (place(tmp_path, claim) for claim in claims)
+    async with (
+        live.follow(claims[0], "oracle", bad, redact=unchanged),
+        live.follow(claims[1], "oracle", good, redact=unchanged),
+    ):
+        for number in range(livelog.MOST_FAILURES + 1):
+            write(bad, "refused\n")
+            write(good, f"{number}\n")
+            await until_stored(deployment, claims[1], *(str(earlier) for earlier in range(number + 1)))
+    assert await stored(deployment, claims[0]) == []
+
+
+async def test_a_defect_in_reading_ends_a_transcript_and_no_trial(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    def broken(words: str) -> str:
+        raise ZeroDivisionError(words)
+
+    live = live_logs(deployment)
+    bad, good = (place(tmp_path, claim) for claim in claims)
+    async with (
+        live.follow(claims[0], "oracle", bad, redact=broken),
+        live.follow(claims[1], "oracle", good, redact=unchanged),
+    ):
+        for number in range(livelog.MOST_FAILURES + 1):
+            write(bad, "unreadable\n")
+            write(good, f"{number}\n")
+            await until_stored(deployment, claims[1], *(str(earlier) for earlier in range(number + 1)))
+    assert await stored(deployment, claims[0]) == []
+
+
+async def test_an_error_of_the_attempt_passes(deployment: Deployment, claims: list[Claim], tmp_path: Path) -> None:
+    with pytest.raises(LookupError):
+        await ended_by(LookupError(), deployment, claims[0], place(tmp_path, claims[0]))
+    assert await stored(deployment, claims[0]) == ["last words"]

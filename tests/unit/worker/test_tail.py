@@ -1,0 +1,112 @@
+"""What an agent writes becomes numbered events, however it reaches the worker."""
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from oddish.engine.protocol import LogLine, LogsLine
+from oddish.engine.redaction import Redactor
+from oddish.metrics import REGISTRY
+from oddish.queue.claim import Claim
+from oddish.worker import tail as tails
+from oddish.worker.logfiles import Place
+from oddish.worker.tail import Tail
+
+
+def make(trial: Path, agent: str = "oracle", max_events: int = 100) -> Tail:
+    claim = Claim(1, "org", "trial", "trial-0", 1, uuid.uuid4(), 1, 3, 0, 0)
+    redactor = Redactor(["correct-horse"])
+    return Tail(claim, agent, Place(trial, "agent"), redact=redactor.text, max_events=max_events)
+
+
+def texts(tail: Tail) -> list[str]:
+    assert [entry.seq for entry in tail.pending] == list(range(1, len(tail.pending) + 1))
+    return [str(entry.payload["text"]) for entry in tail.pending]
+
+
+def printed(text: str) -> LogLine:
+    return LogLine(type="log", phase="agent", text=text)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    (tmp_path / "agent").mkdir()
+    return tmp_path / "agent"
+
+
+def append(file: Path, text: str) -> None:
+    with file.open("a") as stream:
+        stream.write(text)
+
+
+def test_a_secret_that_arrives_in_two_reads_is_not_shown(logs: Path) -> None:
+    tail = make(logs.parent)
+    append(logs / "oracle.txt", "it is corr")
+    tail.read()
+    append(logs / "oracle.txt", "ect-horse\n")
+    tail.read()
+    assert texts(tail) == ["it is [REDACTED]"]
+
+
+def test_the_last_line_needs_no_end(logs: Path) -> None:
+    tail = make(logs.parent)
+    append(logs / "oracle.txt", "one\ntwo")
+    tail.read()
+    assert texts(tail) == ["one"]
+    tail.read(last=True)
+    assert texts(tail) == ["one", "two"]
+
+
+def test_what_was_printed_is_not_read_again_from_its_file(logs: Path) -> None:
+    tail = make(logs.parent)
+    tail.hear(printed("one\n"))
+    tail.hear(LogLine(type="log", phase="agent_setup", text="not of the agent\n"))
+    tail.read()
+    append(logs / "oracle.txt", "one\ntwo\n")
+    tail.hear(printed("two\n"))
+    tail.read(last=True)
+    assert texts(tail) == ["one", "two"]
+
+
+def test_a_file_that_is_read_is_not_heard_again(logs: Path) -> None:
+    tail = make(logs.parent)
+    append(logs / "oracle.txt", "one\n")
+    tail.read()
+    tail.hear(printed("one\n"))
+    append(logs / "oracle.txt", "two\n")
+    tail.read()
+    assert texts(tail) == ["one", "two"]
+
+
+def test_logs_are_read_where_the_engine_says_they_are(logs: Path, tmp_path: Path) -> None:
+    tail = make(logs.parent)
+    (tmp_path / "sandbox" / "logs").mkdir(parents=True)
+    tail.hear(LogsLine(type="logs", base=str(tmp_path / "sandbox"), below="logs"))
+    append(tmp_path / "sandbox" / "logs" / "oracle.txt", "inside\n")
+    tail.read()
+    assert texts(tail) == ["inside"]
+
+
+def test_beyond_the_limit_a_summary_says_so_once(logs: Path) -> None:
+    tail = make(logs.parent, max_events=2)
+    for _ in range(2):
+        append(logs / "oracle.txt", "one\ntwo\n")
+        tail.read()
+    assert texts(tail) == ["one", "two", "Only the first 2 events are shown live."]
+
+
+def test_an_agent_that_prints_faster_than_it_is_read_loses_lines(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dropped() -> float:
+        return REGISTRY.get_sample_value("oddish_live_dropped_total", {"what": "line"}) or 0.0
+
+    monkeypatch.setattr(tails, "HEARD_CHARACTERS", 10)
+    tail, before = make(logs.parent), dropped()
+    for _ in range(2):
+        tail.hear(printed("1234\n"))
+        tail.hear(printed("567\n"))
+        tail.read()
+    tail.hear(printed("a line of its own\n"))
+    tail.read()
+    assert texts(tail) == ["1234", "567"] * 2
+    assert dropped() == before + 1
