@@ -111,11 +111,11 @@ def pytest(arguments: Sequence[str]) -> tuple[int, dict[str, str]]:
 
 
 def processes(name: str, options: Sequence[str]) -> list[str]:
-    """Options of pytest that run the files of a ring side by side."""
+    """Options of pytest that run the files of a ring side by side, in the order in which they are collected."""
     cores = os.cpu_count() or 1
     if name not in PARALLEL or cores == 1 or any(option.startswith(ONE_PROCESS) for option in options):
         return []
-    return ["-n", str(min(cores + (name in WAITING), 8)), "--dist", "loadfile"]
+    return ["-n", str(min(cores + (name in WAITING), 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def read(record: Path) -> dict[str, str]:

@@ -41,6 +41,11 @@ hypothesis.settings.register_profile("oddish", deadline=None, suppress_health_ch
 hypothesis.settings.load_profile("oddish")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first: processes that take whole files then end at about the same time."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @dataclass(frozen=True)
 class Postgres:
     """A server for tests. ``create`` gives an empty database, or a copy of another one."""

@@ -8,6 +8,8 @@ from support.zoo import CASES
 from support.zoo.case import Case, Solved, write
 from support.zoo.outing import Outing, differs, left_out, only_when_asked, outing
 
+pytestmark = pytest.mark.long
+
 MODES = ("local", pytest.param("user", marks=only_when_asked))
 
 

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi import checks
 from .furnishing import FILES, Furnished
 from .serving import KEY, RESULT, Server
 
-pytestmark = pytest.mark.usefixtures("quiet_logs")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quiet_logs")]
 
 PROMISES = (
     not_a_server_error,

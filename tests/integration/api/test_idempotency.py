@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from .serving import Server, TaskFolder
 
+pytestmark = pytest.mark.long
+
 type NewTask = Callable[..., TaskFolder]
 
 CALLERS = 50

@@ -31,6 +31,8 @@ RESTORE = """
 import pathlib
 from oddish.backup.restoring import restore
 from oddish.stack.layout import layout
+
+pytestmark = pytest.mark.long
 restore(pathlib.Path(sys.argv[1]), layout(), replace=True, say=lambda line: None)
 """
 type MakeBackup = Callable[..., Path]

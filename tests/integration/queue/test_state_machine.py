@@ -10,6 +10,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from oddish.queue import archive, claim, finish, reap
 from support.queue_machine import STATISTICS, QueueMachine
 
+pytestmark = pytest.mark.long
+
 EXPLORE = "ODDISH_TEST_MACHINE_RUNS"
 """Names a number of runs with random seeds, for a longer look than every test run takes."""
 

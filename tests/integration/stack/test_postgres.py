@@ -17,7 +17,7 @@ from oddish.stack.binaries import Binaries
 from oddish.stack.cluster import DATABASE
 from oddish.stack.postgres import EmbeddedPostgres
 
-pytestmark = pytest.mark.usefixtures("oddish_home")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("oddish_home")]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes accounts")
 
 

@@ -23,6 +23,8 @@ from support.waiting import eventually
 from .conftest import PROGRAM, Start, belonging_to
 from .standin import BROKEN, STUBBORN, UNREADABLE
 
+pytestmark = pytest.mark.long
+
 FOREIGN_STATE = json.dumps(
     asdict(State(1, "another boot:1", "http://127.0.0.1:1", 1, "0.1", "2026-01-01T00:00:00+00:00", "running"))
 )
