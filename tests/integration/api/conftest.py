@@ -21,10 +21,21 @@ from .furnishing import Furnished, furnish
 from .serving import KEY, Server, ServerThread, TaskFolder
 
 
-@pytest.fixture(autouse=True, scope="session")
-def plain_logs() -> None:
+def log_plainly() -> None:
     configure_logging("console")
     structlog.configure(cache_logger_on_first_use=False)  # else a logger first used by a quiet test stays quiet
+
+
+@pytest.fixture(autouse=True, scope="session")
+def plain_logs() -> None:
+    log_plainly()
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """The test configures them as it likes."""
+    yield
+    log_plainly()
 
 
 @pytest.fixture

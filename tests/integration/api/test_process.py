@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,12 +14,16 @@ import httpx2
 import psycopg
 import pytest
 
+from oddish.api.__main__ import main
 from oddish.db import migration
 from oddish.db.url import plain
 from oddish.errors import EXIT_UNREADABLE_SETTING
 from support.migrations import NEXT, release
+from support.waiting import eventually
 
-from .serving import KEY, Postgres, Server, TaskFolder
+from .serving import KEY, Server, TaskFolder
+
+pytestmark = pytest.mark.long
 
 
 def environment(database_url: str, home: Path, **settings: str) -> dict[str, str]:
@@ -38,12 +41,31 @@ def running(settings: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def refusal(settings: dict[str, str], code: int = 1) -> str:
+    """What a server says that ends without having served."""
     done = subprocess.run(
         [sys.executable, "-m", "oddish.api"], env=settings, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+type Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(
+    database_url: str, own_logs: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Refused:
+    """As ``refusal``, without a process of its own; given settings by name."""
+
+    def refused(**settings: str) -> str:
+        for name, value in {"ODDISH_DATABASE_URL": database_url, **settings}.items():
+            monkeypatch.setenv(name, value)
+        assert main() == 1
+        return capsys.readouterr().err
+
+    return refused
 
 
 def free_port() -> int:
@@ -55,18 +77,11 @@ def test_it_serves_and_stops_in_good_order(database_url: str, oddish_home: Path)
     port = free_port()
     settings = environment(database_url, oddish_home, ODDISH_PORT=str(port), ODDISH_BOOTSTRAP_KEY=KEY)
     with running(settings) as process:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                health = httpx2.get(f"http://127.0.0.1:{port}/health").json()
-                break
-            except httpx2.TransportError:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        assert health["status"] == "healthy"
-        headers = {"Authorization": f"Bearer {KEY}"}
-        assert httpx2.get(f"http://127.0.0.1:{port}/tasks", headers=headers).json() == []
-        httpx2.get(f"http://127.0.0.1:{port}/store/some/key?signature=very-secret")
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client:
+            ready_status(client, 200)
+            assert client.get("/health").json()["status"] == "healthy"
+            assert client.get("/tasks", headers={"Authorization": f"Bearer {KEY}"}).json() == []
+            client.get("/store/some/key?signature=very-secret")
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=30)
     assert process.returncode == 0
@@ -133,20 +148,21 @@ def test_a_server_that_has_drained_for_long_enough_ends(database_url: str, oddis
 
 def ready_status(client: httpx2.Client, code: int) -> str:
     """What the server says of itself once it answers with ``code``."""
-    deadline = time.monotonic() + 60
-    while True:
+
+    def status() -> str | None:
         with suppress(httpx2.TransportError):
             answer = client.get("/health/ready")
             if answer.status_code == code:
                 return str(answer.json()["status"])
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        return None
+
+    return eventually(status)
 
 
-def test_a_taken_port_is_named(database_url: str, oddish_home: Path) -> None:
+def test_a_taken_port_is_named(refused: Refused) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
-        message = refusal(environment(database_url, oddish_home, ODDISH_PORT=port))
+        message = refused(ODDISH_PORT=port)
     assert f"port {port}" in message
     assert "ODDISH_PORT" in message
 
@@ -158,13 +174,13 @@ def test_a_database_that_fails_while_the_server_starts_is_no_traceback(database_
     assert "The database cannot be used: cannot execute" in refusal(environment(database_url, oddish_home))
 
 
-def test_an_unknown_schema_is_refused_by_name(database_url: str, oddish_home: Path, postgres: Postgres) -> None:
+def test_an_unknown_schema_is_refused_by_name(database_url: str, refused: Refused) -> None:
     with psycopg.connect(plain(database_url), autocommit=True) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    assert "'9999'" in refusal(environment(database_url, oddish_home))
+    assert "'9999'" in refused()
     with psycopg.connect(plain(database_url), autocommit=True) as connection:
         connection.execute("DROP TABLE alembic_version")
-    assert "without a schema" in refusal(environment(database_url, oddish_home))
+    assert "without a schema" in refused()
 
 
 def test_a_server_starts_beside_a_newer_schema_that_only_grew(
@@ -180,15 +196,15 @@ def test_a_server_starts_beside_a_newer_schema_that_only_grew(
         assert ready_status(client, 200) == "ready"
 
 
-def test_a_newer_schema_that_shrank_is_refused_by_name(database_url: str, oddish_home: Path, tmp_path: Path) -> None:
+def test_a_newer_schema_that_shrank_is_refused_by_name(database_url: str, refused: Refused, tmp_path: Path) -> None:
     migrations = release(tmp_path, "ALTER TABLE workers DROP COLUMN version", contracts=True)
     migration.upgrade(database_url, migrations=migrations)
-    message = refusal(environment(database_url, oddish_home))
+    message = refused()
     assert f"revision '{NEXT}', of a newer release" in message
 
 
-def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Path) -> None:
-    message = refusal(environment(database_url, oddish_home, ODDISH_HOST="0.0.0.0", ODDISH_PORT="0"))  # noqa: S104
+def test_others_are_not_let_in_without_a_key(refused: Refused) -> None:
+    message = refused(ODDISH_HOST="0.0.0.0", ODDISH_PORT="0")  # noqa: S104
     assert "without any key" in message
     assert "ODDISH_BOOTSTRAP_KEY" in message
 
@@ -202,11 +218,8 @@ def test_others_are_not_let_in_without_a_key(database_url: str, oddish_home: Pat
         ("ODDISH_STORAGE_URL", "ftp://x", "ftp://x"),
     ],
 )
-def test_settings_that_cannot_be_served(
-    database_url: str, oddish_home: Path, setting: str, value: str, named: str
-) -> None:
-    message = refusal({**environment(database_url, oddish_home), setting: value})
-    assert named in message
+def test_settings_that_cannot_be_served(refused: Refused, setting: str, value: str, named: str) -> None:
+    assert named in refused(**{setting: value})
 
 
 def test_a_setting_that_cannot_be_read_has_an_exit_code_of_its_own(database_url: str, oddish_home: Path) -> None:
