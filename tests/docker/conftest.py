@@ -1,6 +1,5 @@
 """What tests on a real Docker engine share: a worker's deployment, tasks, and the proof that nothing stays behind."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from support.deployments import Deployment
 from support.engine_state import OWN_NETWORK, EngineState, docker
+from support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,10 +26,7 @@ def anyio_backend() -> str:
 def nothing_stays_behind() -> Iterator[None]:
     before = EngineState.now()
     yield
-    deadline = time.monotonic() + 10
-    while EngineState.now() != before and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert EngineState.now() == before
+    eventually(lambda: EngineState.now() == before, 10, pause=0.1)
     assert OWN_NETWORK not in docker("network", "ls", "--format", "{{.Name}}").split()
 
 

@@ -7,7 +7,8 @@ import psutil
 import pytest
 
 from support.deployments import Deployment, RunningWorker
-from support.engine_state import command_line, containers, docker, inspect, runs, until
+from support.engine_state import command_line, containers, docker, inspect, runs
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

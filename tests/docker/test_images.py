@@ -13,7 +13,8 @@ import pytest
 from oddish.engine.containers import IMAGES, evict
 from oddish.engine.environments import docker_images as images
 from support.deployments import Deployment, RunningWorker
-from support.engine_state import docker, runs, until
+from support.engine_state import docker, runs
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -1,6 +1,5 @@
 """Tasks with services of their own run under Compose."""
 
-import asyncio
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from support.deployments import Deployment, RunningWorker
 from support.engine_state import docker
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -79,14 +79,11 @@ async def test_a_task_waits_for_a_network_while_the_engine_has_none(
 ) -> None:
     task = make_task("crowded", solve=f"{FETCH} > /app/page", files=FILES)
     trial_id = await deployment.submit(await deployment.task(task), max_attempts=1)
-    log = deployment.settings.home / "work"
+    work = deployment.settings.home / "work"
     async with RunningWorker(deployment.settings):
-        async with asyncio.timeout(60):
-            while True:
-                found = [path.read_text() for path in log.glob(f"*/{trial_id}*/*/trial.log")]
-                if any("no addresses for another network" in text for text in found):
-                    break
-                await asyncio.sleep(0.1)
+        logs = f"*/{trial_id}*/*/trial.log"
+        crowded = "no addresses for another network"
+        await until(lambda: any(crowded in path.read_text() for path in work.glob(logs)))
         docker("network", "rm", no_networks_left.pop())
         [trial] = await deployment.finished(trial_id)
     assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]

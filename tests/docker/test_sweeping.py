@@ -14,7 +14,8 @@ from oddish.engine.containers import PROJECT_LABEL, EngineDidNotAnswer, project_
 from oddish.settings import Settings
 from support.deployments import Deployment, RunningWorker
 from support.engine_kit import running as still_running
-from support.engine_state import containers, docker, until
+from support.engine_state import containers, docker
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

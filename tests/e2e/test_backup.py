@@ -1,15 +1,14 @@
 """``oddish backup`` beside a running stack, and ``oddish restore`` of it into another home."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from oddish import Client
-from oddish.client.types import Trial
 from oddish.stack import client as stacks
 from support.command_line import Cli
+from support.waiting import ended, eventually
 
 
 @pytest.fixture
@@ -27,14 +26,6 @@ def submit(client: Client, task: Path) -> str:
     return trial_id
 
 
-def ended(client: Client, trial_id: str) -> Trial:
-    deadline = time.monotonic() + 120
-    while (trial := client.trial(trial_id))["status"] not in ("success", "failed"):
-        assert time.monotonic() < deadline, trial
-        time.sleep(0.2)
-    return trial
-
-
 def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
     homes: tuple[Path, Path], tmp_path: Path, make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,8 +38,7 @@ def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
         ended(client, before)
         kept = client.evidence.files(before)["files"], client.evidence.logs(before)
         during = submit(client, make_task("slow", solve="sleep 15"))
-        while client.trial(during)["status"] != "running":
-            time.sleep(0.1)
+        eventually(lambda: client.trial(during)["status"] == "running")
         said = first("backup", tmp_path / "backups", "--with-store", "--with-key")
         assert client.trial(during)["status"] == "running"
     assert "2 tasks and 2 trials" in said
@@ -62,7 +52,7 @@ def test_what_ran_is_there_after_a_restore_and_what_was_running_runs_again(
     with Client(stack.url, stacks.token()) as client:
         assert client.trial(before)["reward"] == 1.0
         assert (client.evidence.files(before)["files"], client.evidence.logs(before)) == kept
-        assert ended(client, during)["reward"] == 1.0
+        assert [trial["reward"] for trial in ended(client, during)] == [1.0]
 
 
 def test_commands_that_use_another_server_have_nothing_here_to_back_up(

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,9 @@ from oddish.stack.layout import Layout
 from oddish.stack.process import Process
 from oddish.stack.state import read_state
 from oddish.tasks.package import content_hash, publish_set
+from support.waiting import eventually
+
+pytestmark = pytest.mark.long
 
 PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 OTHER_AGENT = "harbor.agents.nop:NopAgent"
@@ -80,12 +82,14 @@ def oddish(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     cli("down")
 
 
-def eventually[T](read: Callable[[], T], wanted: Callable[[T], bool], timeout: float = 30.0) -> T:
-    deadline = time.monotonic() + timeout
-    while not wanted(value := read()):
-        assert time.monotonic() < deadline, value
-        time.sleep(0.1)
-    return value
+def with_an_agent_at_work(oddish: Cli, experiment: str) -> list[dict[str, Any]]:
+    """The trials of ``experiment`` once the agent of one of them runs."""
+
+    def found() -> list[dict[str, Any]]:
+        trials = oddish.trials(experiment) if experiment in oddish("status") else []
+        return trials if any(trial["harbor_stage"] == "agent_running" for trial in trials) else []
+
+    return eventually(found, 30)
 
 
 def expected_rewards(examples: Path, agent: str) -> dict[str, float]:
@@ -160,10 +164,7 @@ def test_the_system(oddish: Cli, examples: Path) -> None:
 
 def test_ctrl_c_detaches_and_cancel_stops(oddish: Cli, slow_task: Path) -> None:
     watching = oddish.start("run", slow_task, "-a", "oracle", "-E", "slow")
-    (trial,) = eventually(
-        lambda: oddish.trials("slow") if "slow" in oddish("status") else [],
-        lambda trials: any(trial["harbor_stage"] == "agent_running" for trial in trials),
-    )
+    (trial,) = with_an_agent_at_work(oddish, "slow")
     watching.send_signal(signal.SIGINT)
     _, errors = watching.communicate(timeout=20)
     assert watching.returncode == 130, errors
@@ -171,9 +172,7 @@ def test_ctrl_c_detaches_and_cancel_stops(oddish: Cli, slow_task: Path) -> None:
     assert oddish.json("status", trial["id"])["status"] == "running"
 
     assert oddish.json("cancel", trial["id"])["trials_cancelled"] == 1
-    cancelled = eventually(
-        lambda: oddish.json("status", trial["id"]), lambda found: bool(found["status"] == "failed"), timeout=15
-    )
+    cancelled = eventually(lambda: (found := oddish.json("status", trial["id"]))["status"] == "failed" and found, 15)
     assert cancelled["harbor_stage"] == "cancelled"
     assert "ancelled" in oddish("status", trial["task_id"])
 
@@ -181,10 +180,7 @@ def test_ctrl_c_detaches_and_cancel_stops(oddish: Cli, slow_task: Path) -> None:
 def test_a_killed_server_does_not_end_a_watch(oddish: Cli, make_task: Callable[..., Path]) -> None:
     task = make_task("patient", solve="sleep 4")
     watching = oddish.start("run", task, "-a", "oracle", "-E", "patient")
-    eventually(
-        lambda: oddish.trials("patient") if "patient" in oddish("status") else [],
-        lambda trials: any(trial["harbor_stage"] == "agent_running" for trial in trials),
-    )
+    with_an_agent_at_work(oddish, "patient")
     first = oddish.server()
     first.send(signal.SIGKILL)
     output, errors = watching.communicate(timeout=120)

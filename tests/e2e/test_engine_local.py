@@ -12,7 +12,8 @@ from oddish.engine.client import AttemptLost, ForkServer
 from oddish.engine.results import attempt_facts, read_trial
 from oddish.outcome import judge
 from oddish.sandbox.support import support
-from support.engine_kit import family, name_of, new_run, running, until, write_task
+from support.engine_kit import family, name_of, new_run, running, write_task
+from support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(not support().usable, reason=str(support().reason))]
 

@@ -13,6 +13,8 @@ from oddish.client.types import Submitted, Trial
 from support.fleet import KEY, Fleet
 from support.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 SECONDS = 3
 BACK = 120.0
 """Seconds within which the work of the dead is done by others."""

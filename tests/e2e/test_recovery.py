@@ -16,7 +16,9 @@ from oddish.stack import process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
-from support.waiting import eventually
+from support.waiting import ended, eventually
+
+pytestmark = pytest.mark.long
 
 TRIALS = 4
 SECONDS = 6
@@ -91,9 +93,7 @@ def test_each_trial_is_recorded_once(
 
     eventually(lambda: sum(trial["harbor_stage"] == "agent_running" for trial in trials()) >= 2)
     os.kill(VICTIMS[victim](), signal.SIGKILL)
-    done = eventually(
-        lambda: (found := trials()) and all(trial["status"] in ("success", "failed") for trial in found) and found,
-    )
+    done = ended(client, *wanted)
     assert [(trial["status"], trial["reward"]) for trial in done] == [("success", 1.0)] * TRIALS
     charged = sorted(trial["attempts"] for trial in done)
     assert charged == ([1] * (TRIALS - 1) + [2] if victim == "child" else [1] * TRIALS)

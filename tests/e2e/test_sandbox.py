@@ -21,8 +21,8 @@ from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import Bind, Command, Limits, User
 from oddish.sandbox.support import support
 from oddish.sandbox.sweep import sweep
-from support.engine_kit import until
 from support.sandbox_kit import NOTHING, StartSandbox, exists, output, shell, spec, traces
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 root_only = pytest.mark.skipif(not host.privileged(), reason="the system is read-only without privileges")

@@ -10,12 +10,11 @@ import psycopg
 import pytest
 
 from oddish import Client
-from oddish.client.types import Trial
 from oddish.stack import client as stacks
 from oddish.stack import process
 from oddish.stack.client import Stack
 from support.stack_database import address
-from support.waiting import eventually
+from support.waiting import ended, eventually
 
 TRIALS = 2
 LEASE_SECONDS = 12
@@ -49,15 +48,9 @@ def test_trials_outlive_the_sleep_of_their_machine(stack: Stack, make_task: Call
             {"task_id": task["task_id"], "configs": [{"agent": "oracle", "model": None, "n_trials": TRIALS}]}
         )
         wanted = answer["new_trial_ids"]
-
-        def trials() -> list[Trial]:
-            return [client.trial(trial_id) for trial_id in wanted]
-
-        eventually(lambda: all(trial["harbor_stage"] == "agent_running" for trial in trials()))
+        eventually(lambda: all(client.trial(trial_id)["harbor_stage"] == "agent_running" for trial_id in wanted))
         sleep_and_wake(stack, SLEEP_SECONDS)
-        done = eventually(
-            lambda: (found := trials()) and all(trial["status"] in ("success", "failed") for trial in found) and found
-        )
+        done = ended(client, *wanted)
     assert [(trial["status"], trial["reward"], trial["attempts"]) for trial in done] == [("success", 1.0, 1)] * TRIALS
     with psycopg.connect(address()) as connection:
         states = connection.execute("SELECT trial_id, state FROM attempts").fetchall()

@@ -14,7 +14,7 @@ from oddish.storage.manifest import read_manifest
 from oddish.worker import execution
 from support.deployments import Deployment, RunningWorker
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.long, pytest.mark.anyio]
 
 
 async def test_a_trial_is_run_stored_and_recorded(deployment: Deployment, examples: Path) -> None:

@@ -21,6 +21,7 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.package import content_hash, publish_set, write_archive
 from oddish.trials.confidential import Confidential
 from oddish.worker.service import WorkerService
+from support.waiting import until
 
 ORG, USER, EXPERIMENT = "org", "user", "e0000000"
 LIMITS = Limits(default=8, baseline=256, overrides={})
@@ -153,19 +154,21 @@ class Deployment:
 
     async def until(self, condition: Callable[[dict], bool], *trial_ids: str, seconds: float = 60) -> list[dict]:
         """The trials once ``condition`` is true of each."""
-        async with asyncio.timeout(seconds):
-            while True:
-                rows = [await self.trial(trial_id) for trial_id in trial_ids]
-                if all(condition(row) for row in rows):
-                    return rows
-                await asyncio.sleep(0.05)
+
+        async def found() -> list[dict] | None:
+            rows = [await self.trial(trial_id) for trial_id in trial_ids]
+            return rows if all(map(condition, rows)) else None
+
+        return await until(found, seconds) or []
 
     async def registered(self, worker_id: str, *, seconds: float = 60) -> None:
         """Wait until the worker's lease has begun."""
-        async with asyncio.timeout(seconds), self.database.connect() as connection:
-            while not await connection.scalar(select(workers.c.id).where(workers.c.id == worker_id)):
-                await connection.rollback()
-                await asyncio.sleep(0.05)
+
+        async def begun() -> object:
+            async with self.database.connect() as connection:
+                return await connection.scalar(select(workers.c.id).where(workers.c.id == worker_id))
+
+        await until(begun, seconds)
 
     async def finished(self, *trial_ids: str, seconds: float = 60) -> list[dict]:
         return await self.until(lambda row: row["status"] in TERMINAL, *trial_ids, seconds=seconds)

@@ -1,6 +1,5 @@
 """What the tests of the engine share beside their fixtures."""
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,13 +61,6 @@ def new_run(trials: Path, task: Path, label: str = "t-0.1-abc", **members: Any) 
         deadline_sec=60.0,
     )
     return {**run, **members}  # type: ignore[typeddict-item]
-
-
-async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for something outside this process to become true."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  no event of ours
-            await asyncio.sleep(0.01)
 
 
 def family(pid: int) -> list[psutil.Process]:

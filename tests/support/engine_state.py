@@ -1,8 +1,6 @@
 """What is on the Docker engine, and which programs of this process speak to it."""
 
-import asyncio
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import psutil
@@ -70,11 +68,3 @@ def command_line(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
-
-
-async def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    async with asyncio.timeout(seconds):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.1)

@@ -15,7 +15,7 @@ from oddish.sandbox.failures import CommandFailed
 from oddish.sandbox.libraries import DIRECTORY as LIBRARIES
 from oddish.sandbox.sandbox import Sandbox
 from oddish.sandbox.spec import PATH, Command, Limits, Spec
-from support.engine_kit import until
+from support.waiting import until
 
 MEBIBYTE = 1024**2
 LIMITS = Limits(memory_bytes=64 * MEBIBYTE, processes=100, disk_bytes=32 * MEBIBYTE)

@@ -13,9 +13,10 @@ from oddish.engine.client import Attempt, AttemptCrashed, AttemptLost, EngineUna
 from oddish.engine.protocol import Done, FromChild, Run
 from oddish.engine.results import TrialFacts, attempt_facts, read_trial
 from oddish.outcome import Outcome, judge
-from support.engine_kit import MakeRun, MakeTask, family, running, until
+from support.engine_kit import MakeRun, MakeTask, family, running
+from support.waiting import until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.long, pytest.mark.anyio]
 
 SLEEP = "touch /app/started; sleep 600"
 """A solution that is still there when the test wants to end it."""

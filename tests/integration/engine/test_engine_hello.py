@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
-from support.engine_kit import SUPPORT, MakeRun, MakeTask, running, until
+from support.engine_kit import SUPPORT, MakeRun, MakeTask, running
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

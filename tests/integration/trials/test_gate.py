@@ -23,6 +23,7 @@ from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.trials.gate import add_gate
 from support.deployments import EXPERIMENT, ORG, Deployment
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -152,10 +153,13 @@ class Gated:
 async def blocked(engine: AsyncEngine, task: asyncio.Task[None]) -> None:
     """Wait until a transaction waits for another one's lock."""
     waiting = text("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-    async with asyncio.timeout(30), engine.connect() as connection:
-        while not await connection.scalar(waiting):
+
+    async def waits() -> object:
+        async with engine.connect() as connection:
             assert not task.done(), "it did not wait"
-            await asyncio.sleep(0.01)
+            return await connection.scalar(waiting)
+
+    await until(waits)
 
 
 @pytest.fixture
