@@ -99,6 +99,17 @@ class Filter:
     """Of one of these the task has to be all, too."""
 
     @property
+    def looks_at_trials(self) -> bool:
+        """It says which trials, or what these have to be."""
+        return any(getattr(self, name) not in (None, ()) for name in _OF_TRIALS)
+
+    @property
+    def names(self) -> tuple[Words, ...]:
+        """Of each of the filters that take some."""
+        values = (getattr(self, member.name) for member in fields(self) if member.name not in _NO_NAMES)
+        return tuple(value for value in values if isinstance(value, tuple))
+
+    @property
     def match_all(self) -> bool:
         return self.trial_metric_match == ALL
 
@@ -114,6 +125,9 @@ class Filter:
             raise Flaw("compare_margin is below 0", fix="Exchange compare_a and compare_b.")
 
 
+_NO_NAMES = ("tool_count_mins", "or_groups")
+_MEMBERS = [member.name for member in fields(Filter)]
+_OF_TRIALS = _MEMBERS[_MEMBERS.index("models") : _MEMBERS.index("trial_metric_match")]
 _COMPARISON = ("compare_metric", "compare_agg", "compare_margin", "compare_margin_unit")
 
 

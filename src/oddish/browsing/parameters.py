@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+from oddish.browsing.extent import check_extent
 from oddish.browsing.filters import Filter
 from oddish.browsing.flaws import Flaw, InvalidFilter
+from oddish.browsing.limits import LONGEST_TEXT, MOST_GROUPS
 from oddish.browsing.table import PARAMETERS
 from oddish.browsing.values import FLAG, Kind, choice_of, whole_of
 from oddish.tasks.characters import flaw
@@ -17,11 +19,7 @@ LIMIT, MOST, FURTHEST = 25, 100, 1_000_000
 SORTED_BY = ("avg_score", "total_tokens", "runtime_total", "runtime_avg")
 SORTS = ("cost_desc", *(f"{name}_{way}" for name in SORTED_BY for way in ("asc", "desc")))
 GROUPS = "or_groups"
-MOST_GROUPS = 10
-LONGEST = 20_000
-"""Characters of one value."""
-LONGEST_NAME = 60
-"""Of one that is shown."""
+LONGEST_SHOWN = 60
 NEEDS_ANALYSIS = ("verdict_statuses", "analysis_classifications")
 """Filters by what the analysis of trials has found, which is not enabled."""
 
@@ -60,7 +58,7 @@ def parse(pairs: Iterable[tuple[str, str]], *, label: Callable[[str], str] = str
     """What parameters ask for, given as names and texts; those without text ask for nothing.
 
     ``label`` is what a parameter is called in a refusal. Raises ``InvalidFilter`` for a name that is not known, a value
-    that cannot be read, and values that contradict each other.
+    that cannot be read, values that contradict each other, and more than ``limits`` allow.
     """
     texts: dict[str, list[str]] = {}
     for name, text in pairs:
@@ -70,6 +68,7 @@ def parse(pairs: Iterable[tuple[str, str]], *, label: Callable[[str], str] = str
     page = {name: _value(name, PAGE[name], texts.pop(name, []), label) for name in PAGE}
     groups = texts.pop(GROUPS, [])
     wanted = replace(_filter(texts, label), or_groups=_groups(groups, label))
+    check_extent(wanted)
     return Browse(wanted, **{name: value for name, value in page.items() if value is not None})
 
 
@@ -99,7 +98,7 @@ def _filter(texts: Mapping[str, list[str]], label: Callable[[str], str]) -> Filt
         if name not in PARAMETERS:
             similar = get_close_matches(name, (*PARAMETERS, GROUPS, *PAGE))
             fix = f"There is {' and '.join(similar)}." if similar else "GET /openapi.json lists those there are."
-            raise InvalidFilter(f"There is no filter {name[:LONGEST_NAME]!r}.", fix=fix)
+            raise InvalidFilter(f"There is no filter {name[:LONGEST_SHOWN]!r}.", fix=fix)
     values = {name: _value(name, PARAMETERS[name].kind, given, label) for name, given in texts.items()}
     wanted = Filter(**{name: value for name, value in values.items() if value is not None})
     try:
@@ -122,8 +121,8 @@ def _value(name: str, kind: Kind, given: list[str], label: Callable[[str], str])
         if len(given) > 1 and not kind.several:
             raise Flaw(f"is given {len(given)} times", fix="Give it once.")
         text = ",".join(given)
-        if len(text) > LONGEST:
-            raise Flaw(f"has {len(text)} characters, at most {LONGEST} are read")
+        if len(text) > LONGEST_TEXT:
+            raise Flaw(f"has {len(text)} characters, at most {LONGEST_TEXT} are read")
         if reason := flaw(text):
             raise Flaw(reason)
         return kind.parse(text)

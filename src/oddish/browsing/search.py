@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from oddish.browsing.flaws import Flaw
+from oddish.browsing.limits import LONGEST_SEARCH, MOST_NEEDLES
 
 type Place = Literal["any", "tag", "author"]
 """Where a needle is looked for; ``any`` is the name, the author and the tags."""
 
-MOST_NEEDLES = 16
-LONGEST = 1000
 PLACES: dict[str, Place] = {"tag": "tag", "author": "author", "github": "author", "user": "author"}
 OPERATORS = ("AND", "OR", "NOT")
 QUOTE = '"'
@@ -50,8 +49,8 @@ class Search:
 
 def parse_search(text: str) -> Search | None:
     """What ``text`` asks for; None when it is blank. Raises ``Flaw`` naming the part that cannot be understood."""
-    if len(text) > LONGEST:
-        raise Flaw(f"has {len(text)} characters, at most {LONGEST} are read", fix="Search for less at once.")
+    if len(text) > LONGEST_SEARCH:
+        raise Flaw(f"has {len(text)} characters, at most {LONGEST_SEARCH} are read", fix="Search for less at once.")
     alternatives: list[list[Needle]] = [[]]
     negated = ""
     for part in _parts(text):

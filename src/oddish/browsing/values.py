@@ -8,16 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from oddish.browsing.flaws import Flaw
+from oddish.browsing.limits import LONGEST_NAME, LONGEST_SEARCH, MOST_MINIMUMS, MOST_NAMES
 from oddish.browsing.search import format_search as _format_search
 from oddish.browsing.search import parse_search
 from oddish.tasks.characters import flaw
 
 LARGEST = 2**63 - 1
-MOST_WORDS = 100
-LONGEST_WORD = 255
 LONGEST_SHOWN = 60
 MOST_CALLS = 2**31 - 1
-MOST_MINIMUMS = 20
 YES, NO = "true", "false"
 FLAGS = {YES: True, "1": True, "yes": True, NO: False, "0": False, "no": False}
 
@@ -51,10 +49,10 @@ def words_of(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
     if not found:
         raise Flaw("names nothing", fix="Name it, or leave the filter out.")
-    if len(found) > MOST_WORDS:
-        raise Flaw(f"names {len(found)} values, at most {MOST_WORDS} are looked for")
-    if long := [word for word in found if len(word) > LONGEST_WORD]:
-        raise Flaw(f"holds a value of {len(long[0])} characters, at most {LONGEST_WORD} are read")
+    if len(found) > MOST_NAMES:
+        raise Flaw(f"names {len(found)} values, at most {MOST_NAMES} are looked for")
+    if long := [word for word in found if len(word) > LONGEST_NAME]:
+        raise Flaw(f"holds a value of {len(long[0])} characters, at most {LONGEST_NAME} are read")
     return found
 
 
@@ -134,8 +132,8 @@ def minimums_of(text: str) -> Minimums:
     if len(document) > MOST_MINIMUMS:
         raise Flaw(f"names {len(document)} minimums, at most {MOST_MINIMUMS} are looked at")
     for name, count in document.items():
-        if not name or len(name) > LONGEST_WORD:
-            raise Flaw(f"has a name of {len(name)} characters", fix=f"Names have 1 to {LONGEST_WORD}.")
+        if not name or len(name) > LONGEST_NAME:
+            raise Flaw(f"has a name of {len(name)} characters", fix=f"Names have 1 to {LONGEST_NAME}.")
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_CALLS:
             raise Flaw(f"says {_shown(json.dumps(count))} of {_shown(name)}", fix=fix)
         if reason := flaw(name):
@@ -147,14 +145,14 @@ def format_minimums(minimums: Minimums) -> str:
     return json.dumps(dict(minimums), ensure_ascii=False)
 
 
-WORD = Kind(lambda text: _one(words_of(text)), str, {"type": "string", "minLength": 1, "maxLength": LONGEST_WORD})
+WORD = Kind(lambda text: _one(words_of(text)), str, {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
 WORDS = Kind(words_of, ",".join, {"type": "string", "description": "Several between commas."}, (), several=True)
 WHOLE = Kind(whole_of, str, {"type": "integer", "minimum": 0, "maximum": LARGEST})
 NUMBER = Kind(number_of, _written, {"type": "number"})
 FLAG = Kind(flag_of, lambda flag: YES if flag else NO, {"type": "boolean"})
 MOMENT = Kind(moment_of, lambda moment: str(moment.isoformat()), {"type": "string", "format": "date-time"})
 MINIMUMS = Kind(minimums_of, format_minimums, {"type": "string", "pattern": r'^\{"[a-z]+": [1-9]\}$'}, ())
-SEARCH = Kind(parse_search, _format_search, {"type": "string", "maxLength": 1000})
+SEARCH = Kind(parse_search, _format_search, {"type": "string", "maxLength": LONGEST_SEARCH})
 
 
 def _one(words: Sequence[str]) -> str:

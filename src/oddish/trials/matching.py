@@ -55,6 +55,13 @@ BOUNDS: tuple[tuple[str, str, Callable[[Any, Any], ColumnElement[bool]]], ...] =
 _OTHER_HARBOR: ColumnElement[str] = literal_column("trials.harbor_config ->> 'sha'", Text)
 """Written as the index over it is."""
 
+_MODEL_NAMES: tuple[ColumnElement[str], ...] = (
+    trials.c.model,
+    func.substr(trials.c.model, func.strpos(trials.c.model, "/") + 1),
+    func.split_part(trials.c.model, "/", -1),
+)
+"""Whole, without its provider, and without whatever stands before the last slash."""
+
 
 def asks_for_authors(wanted: Filter) -> bool:
     return bool(wanted.query or wanted.author or any(map(asks_for_authors, wanted.or_groups)))
@@ -154,10 +161,10 @@ def _tags_hold(text: str) -> ColumnElement[bool]:
 
 
 def _of_trials(principal: Principal, wanted: Filter) -> Iterator[ColumnElement[bool]]:
-    looked_at, metrics = list(_looked_at(wanted)), list(_metrics(wanted))
-    if not looked_at and not metrics and wanted.trial_is_probe is None:
+    if not wanted.looks_at_trials:
         return
-    scope = [*counted(principal, probes=bool(wanted.trial_is_probe)), *looked_at]
+    metrics = list(_metrics(wanted))
+    scope = [*counted(principal, probes=bool(wanted.trial_is_probe)), *_looked_at(wanted)]
     if wanted.experiment_ids:
         scope.append(trials.c.experiment_id.in_(_experiments(principal, wanted)))
     if not wanted.match_all:
@@ -175,7 +182,7 @@ def _there_is(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 def _looked_at(wanted: Filter) -> Iterator[ColumnElement[bool]]:
     """Which trials a filter is about."""
     if wanted.models:
-        yield or_(trials.c.model.in_(wanted.models), *map(_of_any_provider, wanted.models))
+        yield or_(*(name.in_(wanted.models) for name in _MODEL_NAMES))
     if wanted.agent_models:
         yield func.concat(trials.c.agent, ":", trials.c.model).in_(wanted.agent_models)
     for column, values in (
@@ -193,10 +200,6 @@ def _looked_at(wanted: Filter) -> Iterator[ColumnElement[bool]]:
         yield trials.c.finished_at >= wanted.trial_finished_after
     if wanted.trial_finished_before is not None:
         yield trials.c.finished_at < wanted.trial_finished_before
-
-
-def _of_any_provider(model: str) -> ColumnElement[bool]:
-    return trials.c.model.endswith(f"/{model}", autoescape=True)
 
 
 def _metrics(wanted: Filter) -> Iterator[ColumnElement[bool]]:

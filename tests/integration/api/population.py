@@ -286,6 +286,11 @@ def _of_trials(task: TaskFacts, wanted: Filter) -> bool:
 type Condition = Callable[[TrialFacts], bool]
 
 
+def model_names(model: str) -> set[str]:
+    """By which filters find it: with its provider, and without."""
+    return {model, model.partition("/")[2], model.rpartition("/")[2]}
+
+
 def _scope(wanted: Filter) -> list[Condition]:
     found: list[Condition] = []
     for values, read in (
@@ -301,7 +306,7 @@ def _scope(wanted: Filter) -> list[Condition]:
         if values:
             found.append(lambda one, values=values, read=read: read(one) in values)  # type: ignore[misc]
     if wanted.models:
-        found.append(lambda one: bool({one.model, (one.model or "/").split("/")[1]} & {*wanted.models}))
+        found.append(lambda one: bool(model_names(one.model or "") & {*wanted.models}))
     after, before = wanted.trial_finished_after, wanted.trial_finished_before
     if after:
         found.append(lambda one: one.finished is not None and one.finished >= after)

@@ -1,5 +1,6 @@
 """Filters are the same whether they come from a request, a page's address or the command line."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -65,7 +66,8 @@ FILTERS = st.builds(
     MEMBERS,
     st.one_of(st.just({}), given_values(COMPARING)),
 )
-GROUPS = st.lists(FILTERS.filter(lambda wanted: wanted != Filter()), max_size=2).map(tuple)
+GROUP = MEMBERS.map(lambda members: consistent(Filter(**members))).filter(lambda wanted: wanted != Filter())
+GROUPS = st.lists(GROUP, max_size=2).map(tuple)
 BROWSES = st.builds(
     Browse,
     st.builds(lambda wanted, groups: replace(wanted, or_groups=groups), FILTERS, GROUPS),
@@ -140,9 +142,46 @@ def test_values_of_repeated_parameters_add_up_and_blank_ones_ask_for_nothing() -
         ([("sort", "best")], "sort is 'best'"),
         ([("author", "a\0b")], "author holds a NUL character"),
         ([("tags", "x" * 20_001)], "tags has 20001 characters"),
+        ([("tags", ",".join(map(str, range(101))))], "tags names 101 values"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(given: list[tuple[str, str]], said: str) -> None:
     with pytest.raises(InvalidFilter) as refused:
         parse(given)
     assert said in str(refused.value)
+
+
+def numbered(name: str, values: int) -> list[str]:
+    return [f"{name}-{number}" for number in range(values)]
+
+
+@pytest.mark.parametrize(
+    ("member", "groups", "said"),
+    [
+        ({"query": "a b"}, [{"query": "c OR d"}] * 7, "words to search for"),
+        (
+            {"tags": numbered("tag", 40)},
+            [{"models": numbered("model", 30)}, {"author": numbered("user", 30)}],
+            "names",
+        ),
+        (
+            {"min_steps": 1},
+            [{"agents": "nop"}, {"has_error": True}, {"trial_is_probe": True}],
+            "groups about trials",
+        ),
+        (
+            {"top_by": "agent", "top_value": "nop"},
+            [{"compare_by": "agent", "compare_a": "a", "compare_b": "b"}],
+            "comparisons",
+        ),
+    ],
+)
+def test_no_request_asks_for_more_than_a_server_looks_at(
+    member: dict[str, Any], groups: list[dict[str, Any]], said: str
+) -> None:
+    given = [(name, ",".join(value) if isinstance(value, list) else str(value)) for name, value in member.items()]
+    assert len(parse([*given, ("or_groups", json.dumps(groups))]).filter.or_groups) == len(groups)
+    with pytest.raises(
+        InvalidFilter, match=rf"have \d+ {said} together, at most \d+ are looked at. Ask for less at once."
+    ):
+        parse([*given, ("or_groups", json.dumps([*groups, groups[0]]))])
