@@ -23,6 +23,10 @@ MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
 SHOWN_CHARACTERS = 120
 RETRY_AFTER_SECONDS = "2"
+TOO_MUCH = "54"
+"""Class of the SQL states of what exceeds a limit of the database's."""
+NUL = "NUL"
+"""What the driver names in refusing a text. It refuses rows that it cannot read with the same error."""
 CONFIDENTIAL = re.compile(r"env|key|secret|token|password|credential|auth|^value$", re.IGNORECASE)
 
 log = structlog.get_logger()
@@ -98,10 +102,17 @@ def problem(error: OddishError) -> Problem:
 
 def failure(error: Exception, request: Request) -> JSONResponse:
     """An unexpected error: logged with an id, which is all the caller learns."""
+    sqlstate: str = (isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None)) or ""
+    if sqlstate.startswith(TOO_MUCH):
+        return refusal(
+            InvalidInput("The request holds more than the database can take.", fix="Send less, or shorten it.")
+        )
     if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
         log.warning("database_unavailable", path=loggable(request.url.path), error=str(error.__cause__ or error))
         return refusal(DatabaseUnavailable("The database does not answer in time.", fix="Try again in a moment."))
-    if isinstance(error, exc.DataError | UnicodeEncodeError):
+    if isinstance(error, UnicodeEncodeError) or (
+        isinstance(error, exc.DataError) and (sqlstate or NUL in str(error.orig))
+    ):
         return refusal(InvalidInput("The request holds a character or number that cannot be stored."))
     incident = secrets.token_hex(8)
     method, path = excerpt(request.method), loggable(request.url.path)

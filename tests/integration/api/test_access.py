@@ -193,6 +193,23 @@ def test_failures_show_an_incident_and_no_traceback(server: Server, client: http
     assert "trials" not in answer.json()["detail"]
 
 
+def test_a_limit_of_the_database_is_no_outage_and_an_unreadable_row_no_fault_of_the_caller(
+    server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder]
+) -> None:
+    task_id = new_task().upload(client)["task_id"]
+    server.sql("UPDATE tasks SET created_at = '20000-01-01'")
+    unreadable = client.get(f"/tasks/{task_id}")
+    assert (unreadable.status_code, unreadable.json()["code"]) == (500, "internal")
+    server.sql(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'index row too large' USING ERRCODE = 'program_limit_exceeded'; END $$"
+    )
+    server.sql("CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse()")
+    too_much = client.post(f"/tasks/{task_id}/tags", json={"add": {"wip": ""}, "remove": []})
+    assert (too_much.status_code, too_much.json()["code"]) == (400, "invalid_input")
+    assert "more than the database can take" in too_much.json()["detail"]
+
+
 def test_health_without_a_database(server: Server, postgres: Postgres) -> None:
     assert server.client(None).get("/health").json()["database"] == "connected"
     with psycopg.connect(plain(postgres.maintenance), autocommit=True) as maintenance:
