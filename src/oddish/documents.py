@@ -7,6 +7,7 @@ value that has not the wanted shape is as good as absent.
 import json
 import math
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from oddish import regular
 MAX_CONTAINERS = 1_000_000
 """Objects and lists in one document. Parsed, they take up to thirty times their size in the file."""
 MAX_MEMBERS = 8_000_000
+MAX_LEVELS = 100
+"""Of objects and lists in one another."""
 COUNT_LIMIT = 2**63 - 1
 
 type Problem = Literal["missing", "refused", "too_large", "malformed"]
@@ -71,6 +74,20 @@ def open_below(directory: Path, relative: str) -> int:
     if not relative.isprintable():
         raise FileNotFoundError(relative)
     return regular.open_below(directory, relative)
+
+
+def too_deep(document: object) -> bool:
+    """Whether objects and lists are in one another so deep that what could be read cannot be written."""
+    level = [document]
+    for _ in range(MAX_LEVELS):
+        level = [member for value in level for member in _members(value)]
+        if not level:
+            return False
+    return True
+
+
+def _members(value: object) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else sequence(value)
 
 
 def mapping(value: object) -> dict[str, Any]:

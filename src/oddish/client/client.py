@@ -260,7 +260,7 @@ class Client:
         return [_outcome(result) for result in results]
 
     def task(self, task_id: str) -> Task:
-        return members(self._connection.call("GET", f"/tasks/{_segment(task_id)}"), Task, *TASK)
+        return _task(self._connection.call("GET", f"/tasks/{_segment(task_id)}"))
 
     def trial(self, trial_id: str) -> Trial:
         return members(self._connection.call("GET", f"/trials/{_segment(trial_id)}"), Trial, *TRIAL)
@@ -289,7 +289,8 @@ class Client:
             params["experiment_id"] = experiment_id
         if name is not None:
             params["name"] = name
-        return items(self._connection.call("GET", "/tasks", params=params), Task, *TASK)
+        answer = self._connection.call("GET", "/tasks", params=params)
+        return [_task(task) for task in cast("list[JSON]", items(answer, Task))]
 
     def all_tasks(self) -> list[Task]:
         """With their trials, newest first, however many pages that takes."""
@@ -359,6 +360,13 @@ class Client:
 
         answer = self._connection.call("DELETE", f"/{collection}/{_segment(name)}", timeout=EXAMINATION_TIMEOUT)
         return members(answer, Deleted, "message")
+
+
+def _task(answer: JSON) -> Task:
+    task = members(answer, Task, *TASK)
+    if task.get("trials") is not None:
+        items(cast("JSON", task["trials"]), Trial, *TRIAL)
+    return task
 
 
 def _outcome(result: BatchResult) -> Submitted | ApiError:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 from oddish.client.errors import UnexpectedAnswer
-from oddish.client.shapes import items, members
+from oddish.client.shapes import items, members, misshapen
 from oddish.client.stored import DebugFiles, StructuredLogs, Trajectory
 from oddish.client.types import JSON, TrialAttempt, TrialFile, TrialFiles, TrialLogs
 
@@ -67,6 +67,8 @@ class Evidence:
     def _page(self, trial_id: str, attempt: int | None, presign: bool, cursor: str | None) -> TrialFiles:
         params = _of(attempt) | ({"presign": True} if presign else {}) | ({} if cursor is None else {"cursor": cursor})
         page = members(self._read(trial_id, "files", params), TrialFiles, "files", "cursor")
+        if not isinstance(page["cursor"], str | None):
+            raise misshapen("no TrialFiles, whose cursor is text")
         page["files"] = items(cast("JSON", page["files"]), TrialFile, *NEEDED)
         if "attempts" in page:
             page["attempts"] = items(cast("JSON", page["attempts"]), TrialAttempt, "attempt", "files")

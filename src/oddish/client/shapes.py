@@ -13,6 +13,8 @@ def members[Shape](answer: JSON, shape: type[Shape], *needed: str) -> Shape:
     missing = [name for name in needed if name not in answer]
     if missing:
         raise misshapen(f"no {shape.__name__}, which has {', '.join(missing)}")
+    if not isinstance(answer.get("id", ""), str):
+        raise misshapen(f"no {shape.__name__}, whose id is text")
     return cast("Shape", answer)
 
 

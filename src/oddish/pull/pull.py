@@ -9,6 +9,7 @@ from threading import Event
 
 from oddish.client import Client
 from oddish.client.types import UNFINISHED, Task, Trial
+from oddish.documents import too_deep
 from oddish.pull.folder import Folder
 from oddish.pull.job import TrialRecord, job_config, job_result, record
 from oddish.pull.manifest import Kind, Manifest, TaskReport, TrialReport
@@ -132,9 +133,10 @@ class Pull:
     def _document(self, trial: str, name: str) -> object:
         data = self._folder.read((TRIALS, trial, name), MAX_RECORD_BYTES)
         try:
-            return None if data is None else json.loads(data)
+            document = None if data is None else json.loads(data)
         except (ValueError, RecursionError):
             return None
+        return None if too_deep(document) else document
 
 
 def _state(trial: Trial) -> object:

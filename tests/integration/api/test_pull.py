@@ -194,7 +194,8 @@ def test_a_watch_goes_on_until_all_trials_have_ended(
 
 def test_what_cannot_be_pulled_is_said(server: Server, submit: Callable[[int], str], pull: Pull) -> None:
     task_id = submit(2)
-    server.leave_files(f"{task_id}-0", {"result.json": b"{}", "agent/log.txt": b"said"})
+    deep = b'{"agent": ' * 500 + b"{}" + b"}" * 500
+    server.leave_files(f"{task_id}-0", {"config.json": deep, "result.json": b"{}", "agent/log.txt": b"said"})
     waiting = pull(task_id, "--type", "task")
     assert waiting.exit_code == 0, waiting.output
     assert f"{task_id}-1: no files yet" in waiting.output

@@ -16,10 +16,10 @@ from oddish.client.types import Submitted, SweepRequest
 
 HEALTH = {"status": "healthy", "database": "connected", "timestamp": "2026-01-01T00:00:00Z"}
 VERSION = {"task_id": "my-task-00000000", "version": 2, "content_hash": "oddish1:0"}
-TRIAL = dict.fromkeys(
-    ["id", "task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts"]
-)
-SUBMITTED = dict.fromkeys(Submitted.__required_keys__)
+TRIAL: dict[str, object] = dict.fromkeys(
+    ["task_id", "experiment_id", "agent", "model", "status", "reward", "attempts", "max_attempts"]
+) | {"id": "a-1"}
+SUBMITTED: dict[str, object] = dict.fromkeys(Submitted.__required_keys__) | {"id": "a"}
 
 
 def task_of(identity: object) -> dict[str, object]:
@@ -122,7 +122,7 @@ def test_each_sweep_has_a_key_of_its_own(server: Server, client: Client) -> None
 def test_an_experiment_is_read_to_its_last_page(server: Server, client: Client) -> None:
     def page(request: httpx2.Request) -> list[dict[str, object]]:
         start, size = int(request.url.params["offset"]), int(request.url.params["limit"])
-        return [task_of(number) for number in range(start, min(450, start + size))]
+        return [task_of(str(number)) for number in range(start, min(450, start + size))]
 
     server.answers = {"/tasks": page}
     assert len(client.experiment_tasks("calm fern")) == 450
@@ -264,3 +264,13 @@ def test_a_machine_without_room_for_the_archive(
 )
 def test_sizes_have_few_digits(count: int, text: str) -> None:
     assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    "tasks", [[task_of(7)], [task_of(None)], [task_of("a") | {"trials": [TRIAL | {"id": ["a-1"]}]}]]
+)
+def test_ids_are_text_whatever_answers(server: Server, client: Client, tasks: list[object]) -> None:
+    server.answers |= {"/tasks": tasks, "/tasks/a": tasks[0]}
+    for ask in (client.tasks, lambda: client.task("a")):
+        with pytest.raises(UnexpectedAnswer, match="whose id is text"):
+            ask()

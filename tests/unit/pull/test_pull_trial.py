@@ -107,6 +107,12 @@ def test_a_list_of_another_shape_is_an_error_of_the_trial(fetch: Callable[..., T
     assert len(fetch(serving(files, {})).errors) == 1
 
 
+@pytest.mark.parametrize("cursor", [7, ["a"], {"a": 1}, False])
+def test_a_cursor_that_is_no_text_is_an_error_of_the_trial(fetch: Callable[..., TrialReport], cursor: object) -> None:
+    (said,) = fetch(serving([announced("a", b"x")], {"a": b"x"}, cursor=cursor)).errors
+    assert "whose cursor is text" in said
+
+
 def test_a_list_without_an_end_ends(fetch: Callable[..., TrialReport]) -> None:
     report = fetch(serving([announced("a", b"x")], {"a": b"x"}, cursor="same"))
     assert report.errors == ["The list of the files of trial 't-0' does not end."]
