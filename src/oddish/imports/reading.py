@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oddish.documents import is_file, mapping, read_object, text
+from oddish.documents import is_file, mapping, read_object, sequence, text
 from oddish.engine.evidence import TrialEvidence, read_evidence, with_texts
 from oddish.engine.redaction import Redactor, secret_values
 from oddish.engine.results import TrialFacts, attempt_facts, read_trial
@@ -115,11 +115,23 @@ def _read(directory: Path) -> Recorded:
 
 
 def _secrets(config: Mapping[str, Any]) -> frozenset[str]:
-    """The values of secret-named variables and arguments that stand in the configuration, templates aside."""
-    sections = [mapping(config.get(name)) for name in ("agent", "environment", "verifier")]
-    found = secret_values(*(_texts(section.get("env")) for section in sections))
-    found |= {value for section in sections for value in plain_secrets(section.get("kwargs"))}
+    """The values of secret-named variables, headers and arguments that stand in the configuration, templates aside."""
+    headers = list(map(_texts, _under(config, "headers")))
+    tokens = ({name: value.rpartition(" ")[2] for name, value in sent.items()} for sent in headers)
+    found = secret_values(*map(_texts, _under(config, "env")), *headers, *tokens)
+    found |= {value for kwargs in _under(config, "kwargs") for value in plain_secrets(kwargs)}
     return frozenset(value for value in found if len(value) >= SHORTEST_SECRET and not _TEMPLATE.fullmatch(value))
+
+
+def _under(value: object, name: str) -> Iterator[object]:
+    """What members of that name hold, however deep: of the agent, its servers, the environments, the verifier."""
+    if isinstance(value, dict):
+        if name in value:
+            yield value[name]
+        for member in value.values():
+            yield from _under(member, name)
+    for member in sequence(value):
+        yield from _under(member, name)
 
 
 def _places(config: Mapping[str, Any], name: str | None) -> list[Path]:

@@ -79,16 +79,21 @@ def test_secrets_of_the_configuration_are_in_no_file_and_no_row(tmp_path: Path) 
         agent = document["config"]["agent"]
         agent["env"] = {"OPENAI_API_KEY": SECRET, "LANG": "C", "OTHER_KEY": "${OTHER_KEY}"}
         agent["kwargs"]["api_key"] = f"{SECRET}-2"
+        headers = {"Authorization": f"Bearer {SECRET}-3", "X-Api-Key": "${MCP_KEY}"}
+        agent["mcp_servers"] = [{"name": "search", "headers": headers, "env": {"SEARCH_TOKEN": f"{SECRET}-4"}}]
+        document["config"]["verifier"]["environment"] = {"env": {"JUDGE_KEY": f"{SECRET}-5"}}
         document["exception_info"] = {"exception_type": "AgentTimeoutError", "exception_message": f"with {SECRET}"}
 
     directory = changed(tmp_path, confide)
-    (directory / "agent" / "log.txt").write_text(f"key {SECRET} and {SECRET}-2")
+    (directory / "agent" / "log.txt").write_text(" ".join(f"{SECRET}-{number}" for number in range(2, 6)) + SECRET)
     recorded = read_recorded(directory)
     report = recorded.report(NOTHING, "p", {})
     assert SECRET not in json.dumps([recorded.agent_config, report.facts, report.failure])
     assert recorded.agent_config["env"] == {"OPENAI_API_KEY": None, "LANG": "C", "OTHER_KEY": None}
     assert not any(SECRET in path.read_text(errors="replace") for path in directory.rglob("*") if path.is_file())
-    assert "${OTHER_KEY}" in (directory / RESULT).read_text()
+    kept = (directory / RESULT).read_text()
+    assert "${OTHER_KEY}" in kept
+    assert "${MCP_KEY}" in kept
 
 
 @pytest.mark.parametrize(
