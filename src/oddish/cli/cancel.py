@@ -26,7 +26,8 @@ def cancel(
 ) -> None:
     """Stop the unfinished trials of a task, one trial, or an experiment.
 
-    ID is that of a task or of a trial. Finished trials keep their results, and nothing is deleted. --json does not ask.
+    ID is that of a trial, or the id or name of a task. Finished trials keep their results, and nothing is deleted.
+    --json does not ask.
     """
     if bool(reference) == bool(experiment):
         raise click.UsageError("Name a task or a trial, or give --experiment.")

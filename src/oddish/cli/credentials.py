@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from oddish.cli.envfile import read_env_file
+from oddish.cli.lookup import of_task
 from oddish.cli.output import confirmed, say
 from oddish.cli.session import LOCAL, connect
 from oddish.cli.text import one_line, plural
@@ -134,27 +135,27 @@ def hand_over(
     verified: bool,
     gated: bool = False,
     harbor: Mapping[str, JSON] = {},
-    task_id: str | None = None,
+    server_task: str | None = None,
 ) -> Granted:
     """The variables to send with each task of a run; none when the user says no. ``gated``: oracle runs as well.
 
-    ``task_id`` is a task that only the server has. The shell's variables are looked at for a server of this machine.
-    Raises ``InvalidInput`` when nobody can be asked.
+    ``server_task`` is one that only the server has, by id or name. The shell's variables are looked at for a server of
+    this machine. Raises ``InvalidInput`` when nobody can be asked.
     """
     sources = consent.sources
     names = {config["agent"] for config in configs}
     use = _Use(names, verified, solved=gated or "oracle" in names)
     of_tasks = _of_tasks(tasks, use)
     named = _referred(configs, harbor)
-    if names <= BASELINES and not of_tasks and not named and task_id is None:
+    if names <= BASELINES and not of_tasks and not named and server_task is None:
         return Granted()
     with connect(endpoint) as client:
         shell = _is_local(endpoint, client)
         if not shell and not sources.file:
             return Granted()
         of_agents = _of_agents(client, configs)
-        for name in () if task_id is None else _of_server_task(client, task_id, use):
-            named.setdefault(name, []).append(f"task {task_id}")
+        for name in () if server_task is None else _of_server_task(client, server_task, use):
+            named.setdefault(name, []).append(f"task {server_task}")
     of_agents = {name: [*of_agents.get(name, ()), *named.get(name, ())] for name in (*of_agents, *named)}
     found = [
         Found(name, *value, list(dict.fromkeys(of_agents.get(name, ()))), of_tasks.get(name, ()))
@@ -256,10 +257,10 @@ def _of_tasks(tasks: Sequence[Path], use: _Use) -> dict[str, list[Path]]:
     return users
 
 
-def _of_server_task(client: Client, task_id: str, use: _Use) -> list[str]:
+def _of_server_task(client: Client, task: str, use: _Use) -> list[str]:
     """Variables that the current version of a task on the server names; none where they cannot be found out."""
     try:
-        text = client.versions.file(task_id, CONFIG_FILE)["content"]
+        text = of_task(client, task, lambda task_id: client.versions.file(task_id, CONFIG_FILE))["content"]
         config = check_config(tomllib.loads(text))
     except ApiError as error:
         if error.http_status != 404:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from oddish.cli.group import Command
-from oddish.cli.lookup import find_task, find_trial
+from oddish.cli.lookup import find_task, find_trial, of_task
 from oddish.cli.options import json_option, short_api_option
 from oddish.cli.output import confirmed, error_document, print_error, print_json, say
 from oddish.cli.session import connect, resolve
@@ -34,7 +34,7 @@ Exit codes:
 @click.argument("task_id", metavar="[TASK]", required=False)
 @click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Delete an experiment, by id or name.")
 @click.option("-t", "--trial", "trial_ids", multiple=True, metavar="TRIAL", help="Delete this trial.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", "-f", "--force", "yes", is_flag=True, help="Do not ask.")
 @short_api_option
 @json_option
 @click.pass_context
@@ -47,7 +47,7 @@ def delete(
     api: str | None,
     as_json: bool,
 ) -> None:
-    """Delete a task with all its trials, an experiment with those that ran in it, or single trials.
+    """Delete a task, by id or name, with all its trials, an experiment with those that ran in it, or single trials.
 
     What has not ended is stopped first. What is deleted is found nowhere any more, counts for nothing and cannot be
     brought back; its id is never used again, and the name of a task or an experiment is free. It takes a key of an
@@ -86,7 +86,7 @@ def _question(client: Client, task_id: str | None, experiment: str | None, trial
 
 def _delete_task(client: Client, task_id: str) -> Deleted:
     try:
-        return client.delete_task(task_id)
+        return of_task(client, task_id, client.delete_task)
     except ApiError as error:
         if error.http_status != 404:
             raise

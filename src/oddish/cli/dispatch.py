@@ -22,18 +22,18 @@ NO_WORDS = frozenset({"experiment", "logins", "credentials"})
 
 @dataclass(frozen=True)
 class Cargo:
-    """Task directories to send, or the id of a task that the server has."""
+    """Task directories to send, or the id or name of a task that the server has."""
 
     directories: Sequence[Path] = ()
-    task_id: str | None = None
+    task: str | None = None
 
     @property
     def count(self) -> int:
         return len(self.directories) or 1
 
     def sentence(self, url: str) -> str:
-        if self.task_id is not None:
-            return f"adding trials to {self.task_id} at {url}"
+        if self.task is not None:
+            return f"adding trials to {self.task} at {url}"
         return f"sending {plural(self.count, 'task')} to {url}"
 
 
@@ -78,8 +78,8 @@ def _send(
         with connect(endpoint) as client:
             tell_skew(client, endpoint)
             with bar:
-                if cargo.task_id is not None:
-                    submitted = [append(client, cargo.task_id, plan)]
+                if cargo.task is not None:
+                    submitted = [append(client, cargo.task, plan)]
                     bar.submitted(submitted[0])
                 else:
                     tasks, tell = cargo.directories, noticing()
@@ -116,5 +116,5 @@ def _tell_interrupted(bar: SendBar, total: int, plan: Plan, kept: Resumption) ->
 def _words(endpoint: Endpoint, cargo: Cargo, plan: Plan) -> object:
     said = {field.name: getattr(plan, field.name) for field in fields(plan) if field.name not in NO_WORDS}
     server = LOCAL if endpoint.source == LOCAL else endpoint.url  # a stack of this machine may change its port
-    tasks = [cargo.task_id, *(str(task.resolve()) for task in cargo.directories)]
+    tasks = [cargo.task, *(str(task.resolve()) for task in cargo.directories)]
     return {"server": server, "tasks": tasks, **said}

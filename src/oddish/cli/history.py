@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from oddish.cli.lookup import of_task
 from oddish.cli.output import print_json, say
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import age, number, one_line, plural
@@ -14,18 +15,21 @@ if TYPE_CHECKING:
 CURRENT = "current"
 
 
-def show_versions(client: Client, task_id: str, version: int | None, *, as_json: bool) -> None:
-    """All of a task, newest first, or the one of that number."""
-    found = client.versions.of_task(task_id) if version is None else [client.versions.one(task_id, version)]
+def show_versions(client: Client, task: str, version: int | None, *, as_json: bool) -> None:
+    """All of a task, by id or name, newest first, or the one of that number."""
+    if version is None:
+        found = of_task(client, task, client.versions.of_task)
+    else:
+        found = [of_task(client, task, lambda task_id: client.versions.one(task_id, version))]
     if as_json:
         print_json(found if version is None else found[0])
     else:
-        print_versions(task_id, found)
+        print_versions(found)
 
 
-def show_detail(client: Client, task_id: str, *, as_json: bool) -> None:
+def show_detail(client: Client, task: str, *, as_json: bool) -> None:
     """Rewards, counts and costs of the trials of each version, newest first."""
-    found = client.versions.detail(task_id)
+    found = of_task(client, task, client.versions.detail)
     if as_json:
         print_json(found)
         return
@@ -51,8 +55,8 @@ def show_detail(client: Client, task_id: str, *, as_json: bool) -> None:
     say(f"\n{plural(totals['total_trials'], 'trial')}, cost {_cost(totals)}, with all that was replaced {billed}")
 
 
-def print_versions(task_id: str, versions: "Sequence[TaskVersion]") -> None:
-    say(f"Task {one_line(task_id)}\n")
+def print_versions(versions: "Sequence[TaskVersion]") -> None:
+    say(f"Task {one_line(versions[0]['task_id'])}\n")
     made = table("Version", "", "Created", "By", "Content", "Message", right=("Version",))
     for version in versions:
         made.add_row(

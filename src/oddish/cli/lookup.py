@@ -1,4 +1,4 @@
-"""What an id on the command line names: a trial, a task or an experiment."""
+"""What an id or a name on the command line means: a trial, a task or an experiment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from oddish.cli.watch import Snapshot
 from oddish.client import Client
 from oddish.client.errors import ApiError
 from oddish.client.types import Task, Trial
-from oddish.errors import NotFound
+from oddish.errors import InvalidInput, NotFound
+from oddish.tasks.definition import task_name
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ type Found = FoundTrial | FoundTask | FoundExperiment
 
 
 def find(client: Client, reference: str) -> Found:
-    """The trial, else the task, else the experiment of that id."""
+    """The trial of that id, else the task, else the experiment, of that id or name."""
     found: Found | None = find_trial(client, reference) or find_task(client, reference)
     if found is not None:
         return found
@@ -82,8 +83,31 @@ def find_trial(client: Client, reference: str) -> FoundTrial | None:
 
 
 def find_task(client: Client, reference: str) -> FoundTask | None:
-    task = _if_there(lambda: client.task(reference))
+    task = _if_there(lambda: of_task(client, reference, client.task))
     return None if task is None else FoundTask(task)
+
+
+def of_task[T](client: Client, reference: str, ask: Callable[[str], T]) -> T:
+    """What ``ask`` answers about the task of that id, else about the one of that name.
+
+    Raises what ``ask`` raises of the id where nothing has the name.
+    """
+    try:
+        return ask(reference)
+    except ApiError as error:
+        if error.http_status != 404 or (named := task_named(client, reference)) is None:
+            raise
+        return ask(named["id"])
+
+
+def task_named(client: Client, name: str) -> Task | None:
+    """The task of that name, without its trials."""
+    try:
+        known_as = task_name(name)
+    except InvalidInput:
+        return None
+    found = client.tasks(name=known_as, limit=1, include_trials=False)
+    return next((task for task in found if task["name"] == known_as), None)  # other servers ignore the parameter
 
 
 def find_experiment(client: Client, reference: str) -> FoundExperiment:

@@ -101,9 +101,9 @@ def pull(
 ) -> None:
     """Copy the files of a trial, of a task's trials or of an experiment to this machine.
 
-    TARGET is the id of a trial or task, or an experiment's id or name. The directory holds what Harbor would have
-    written: DIRECTORY/trials is a job that `harbor view DIRECTORY` opens. What is there already with the same size and
-    hash is not copied again, so the command can be repeated. --json prints what was done as one document.
+    TARGET is the id of a trial, or the id or name of a task or an experiment. The directory holds what Harbor would
+    have written: DIRECTORY/trials is a job that `harbor view DIRECTORY` opens. What is there already with the same size
+    and hash is not copied again, so the command can be repeated. --json prints what was done as one document.
     """
     if interval is not None and not watch:
         raise click.UsageError("--interval belongs to --watch.")

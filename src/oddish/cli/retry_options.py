@@ -14,8 +14,8 @@ OPTIONS = (
     click.option(
         "--retry",
         is_flag=True,
-        help="Run again instead: PATH, --task or --experiment is the id of a trial, or of a task or experiment whose "
-        "failed, cancelled and skipped trials are meant.",
+        help="Run again instead: PATH, --task or --experiment is the id of a trial, or the id or name of a task or "
+        "experiment whose failed, cancelled and skipped trials are meant.",
     ),
     click.option("--qa", is_flag=True, help="With --retry: repeat the analysis of the tasks, not their trials."),
 )

@@ -176,7 +176,7 @@ def run(
         verified=not unverified(harbor),
         gated=gated,
         harbor=harbor,
-        task_id=chosen.task,
+        server_task=chosen.task,
     )
     plan = replace(plan, credentials=granted)
     cargo = Cargo(directories, chosen.task)

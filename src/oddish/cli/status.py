@@ -92,9 +92,9 @@ def status(
 ) -> None:
     """Show what runs and what came of it.
 
-    Without ID: the system and its newest experiments. ID is that of a task, of a trial (a task id, a hyphen and a
-    number), or an experiment's id or name. With --json there is one snapshot and no watching. --queue shows why trials
-    are queued and do not run: limits, slots, backoffs, silent workers, failures.
+    Without ID: the system and its newest experiments. ID is that of a trial (a task id, a hyphen and a number), or
+    the id or name of a task or, if none has it, of an experiment. With --json there is one snapshot and no watching.
+    --queue shows why trials are queued and do not run: limits, slots, backoffs, silent workers, failures.
     """
     if reference and experiment:
         raise click.UsageError("Give an ID or --experiment, not both.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oddish.cli.credentials import Granted
 from oddish.cli.labels import Labels
+from oddish.cli.lookup import of_task
 from oddish.cli.registry import as_members
 from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, understood
 from oddish.cli.text import command, plural, quoted
@@ -130,12 +131,16 @@ def nothing_started(error: OddishError) -> bool:
     return not isinstance(error, PartlySubmitted | Unclear)
 
 
-def append(client: Client, task_id: str, plan: Plan) -> Submitted:
-    """Ask for trials of the current version of a task that the server has."""
-    request = plan.request(task_id, None)
-    request["append_to_task"] = True
-    try:
+def append(client: Client, task: str, plan: Plan) -> Submitted:
+    """Ask for trials of the current version of a task that the server has, by its id or name."""
+
+    def ask(task_id: str) -> Submitted:
+        request = plan.request(task_id, None)
+        request["append_to_task"] = True
         return client.sweep(request)
+
+    try:
+        return of_task(client, task, ask)
     except OddishError as error:
         judged = understood(error)
         raise _unclear(judged, plan) if isinstance(judged, Unclear) else judged from error

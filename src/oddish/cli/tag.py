@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from oddish.cli.group import Command
+from oddish.cli.lookup import of_task
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say
 from oddish.cli.session import connect, resolve
@@ -27,24 +28,24 @@ Examples:
     epilog=EXAMPLES,
     context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
 )
-@click.argument("task_id", metavar="TASK")
+@click.argument("reference", metavar="TASK")
 @click.argument("changes", metavar="[+NAME[=VALUE]|-NAME]...", nargs=-1, type=click.UNPROCESSED)
 @api_option
 @json_option
-def tag(task_id: str, changes: tuple[str, ...], api: str | None, as_json: bool) -> None:
-    """Add tags to the task TASK, take tags away, or show those it has.
+def tag(reference: str, changes: tuple[str, ...], api: str | None, as_json: bool) -> None:
+    """Add tags to TASK, an id or name, take tags away, or show those it has.
 
     A task has one value of each tag, so +NAME=VALUE replaces the former one. Names that the task does not have are
     taken away without a complaint.
     """
-    if task_id.startswith(SIGNS):
-        raise click.UsageError(f"Name the task first, then {task_id}.")
+    if reference.startswith(SIGNS):
+        raise click.UsageError(f"Name the task first, then {reference}.")
     added, removed = _read(changes)
     with connect(resolve(api)) as client:
         if added or removed:
-            found = client.tags.change(task_id, add=added, remove=removed)
+            found = of_task(client, reference, lambda task_id: client.tags.change(task_id, add=added, remove=removed))
         else:
-            task = client.task(task_id)
+            task = of_task(client, reference, client.task)
             found = Tagged(task_id=task["id"], name=task["name"], user_tags=task.get("user_tags") or {})
     if as_json:
         print_json(found)

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddish.cli.jobs import JobTrial, TaskOfTrial
-from oddish.cli.lookup import find_task
+from oddish.cli.lookup import find_task, task_named
 from oddish.cli.registration import Registration
 from oddish.cli.text import command, joined, one_line, plural
 from oddish.client import Client
-from oddish.client.types import Task
 from oddish.errors import InvalidInput, NotFound
-from oddish.tasks.definition import task_name
 from oddish.tasks.discovery import is_task
 
 
@@ -36,11 +34,12 @@ def named_target(client: Client, reference: str, trials: Sequence[JobTrial]) -> 
 
     Raises ``NotFound``, and ``InvalidInput`` for trials of several tasks.
     """
-    task = _task(client, reference)
-    if task is None:
+    found = find_task(client, reference)
+    if found is None:
         raise NotFound(
             f"There is no task {reference!r} on the server.", fix="Upload it, or look for its id with `oddish ls`."
         )
+    task = found.task
     names = sorted({trial.task.name for trial in trials})
     if len(names) > 1:
         raise InvalidInput(
@@ -88,7 +87,7 @@ def found_targets(
     Raises ``UnknownTasks`` before anything is registered.
     """
     examples = {trial.task: trial for trial in trials}
-    by_name = {name: _task_named(client, name) for name in sorted({task.name for task in examples})}
+    by_name = {name: task_named(client, name) for name in sorted({task.name for task in examples})}
     targets = {task: Target(found["id"]) for task in examples if (found := by_name[task.name]) is not None}
     local: dict[TaskOfTrial, Path] = {}
     for task in examples.keys() - targets.keys():
@@ -128,17 +127,3 @@ def _unknown(missing: Sequence[TaskOfTrial], trials: Sequence[JobTrial]) -> Unkn
         fix=f"Give the task, or the directory of all of them, with --path, as in: {example}\n"
         "  If the server has it by another name, give its id with --task.",
     )
-
-
-def _task(client: Client, reference: str) -> Task | None:
-    found = find_task(client, reference)
-    return _task_named(client, reference) if found is None else found.task
-
-
-def _task_named(client: Client, name: str) -> Task | None:
-    try:
-        known_as = task_name(name)
-    except InvalidInput:
-        return None
-    found = client.tasks(name=known_as, limit=1, include_trials=False)
-    return found[0] if found else None

@@ -21,7 +21,9 @@ TASK_OPTIONS = (
     click.argument("path", required=False, type=click.Path(path_type=Path)),
     click.option("-p", "--path", "path_option", metavar="PATH", type=click.Path(path_type=Path), help="Same as PATH."),
     click.option(
-        "--task", metavar="ID", help="Add trials to this task, which the server has, as it is: nothing is sent."
+        "--task",
+        metavar="TASK",
+        help="Add trials to this task, by id or name, which the server has, as it is: nothing is sent.",
     ),
     click.option(
         "-t",
@@ -49,7 +51,7 @@ TASK_OPTIONS = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """Tasks to send, or the id of one that is there."""
+    """Tasks to send, or one that is there, by id or name."""
 
     sources: Sequence[Source] = ()
     limit: int | None = None
@@ -85,7 +87,7 @@ class TaskChoices:
         task = self.task or (sweep.task if tasks is None else None)
         if task is not None:
             if not task.strip():
-                raise click.UsageError("--task is empty: give the id of a task, as `oddish ls` shows it.")
+                raise click.UsageError("--task is empty: give the id or name of a task, as `oddish ls` shows it.")
             if filters := [flag for name, flag in FILTERS.items() if on_command_line(name)]:
                 raise click.UsageError(
                     f"{' and '.join(filters)} would choose among the tasks of a directory; --task {task} is one task."

@@ -77,3 +77,24 @@ def test_an_experiment_is_published_and_taken_back(
     assert server.client(None).get(published["public_url"]).status_code == 404
     absent = invoke("publish", "absent", "--json")
     assert (absent.exit_code, json.loads(absent.stdout)["code"]) == (1, "not_found")
+
+
+def test_a_task_is_found_by_its_name_wherever_a_task_is_meant(
+    server: Server, invoke: Invoke, client: httpx2.Client, new_task: Callable[..., TaskFolder], tmp_path: Path
+) -> None:
+    server.offer()
+    task_id = str(new_task().upload(client)["task_id"])
+    added = invoke("run", "--task", "hello", "-a", "nop", "-e", "local", "-E", "mine", "-b")
+    assert (added.exit_code, "1 trial queued." in added.output) == (0, True)
+    assert json.loads(invoke("status", "hello", "--json").stdout)["trials"][0]["id"] == f"{task_id}-0"
+    assert json.loads(invoke("tag", "hello", "+wip", "--json").stdout)["task_id"] == task_id
+    assert f"Task {task_id}  wip" in invoke("tag", "hello").output
+    assert json.loads(invoke("status", "hello", "--versions", "--json").stdout)[0]["task_id"] == task_id
+    assert json.loads(invoke("status", "hello", "--detail", "--json").stdout)["task"]["id"] == task_id
+    assert json.loads(invoke("pull", "hello", "--out", tmp_path / "here", "--json").stdout)["target_id"] == task_id
+    assert json.loads(invoke("cancel", "hello", "--json").stdout)["trials_cancelled"] == 1
+    assert json.loads(invoke("run", "hello", "--retry", "--json").stdout)["trials"][0]["trial_id"] == f"{task_id}-0"
+    assert json.loads(invoke("delete", "hello", "--json").stdout)["deleted"] == task_id
+    for command in ("status", "tag", "delete", "cancel", "pull"):
+        gone = invoke(command, "hello", "--json")
+        assert (gone.exit_code, json.loads(gone.stdout)["code"]) == (1, "not_found"), command
