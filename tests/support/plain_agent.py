@@ -6,6 +6,8 @@ from typing import Any
 
 from harbor.agents.base import BaseAgent
 
+from oddish.engine import livelogs
+
 
 class _Agent(BaseAgent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -50,3 +52,15 @@ class Raising(_Agent):
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
         raise LookupError("nothing here")
+
+
+class Logging(_Agent):
+    """Writes a log inside, a line more for every line that somebody says to have seen of it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        livelogs.FETCH_SECONDS = 0.1
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        wait = "until [ -e /app/seen-$word ]; do sleep 0.05; done"
+        await environment.exec(f"for word in one two; do echo $word >> /logs/agent/own.txt; {wait}; done")

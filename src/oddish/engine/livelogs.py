@@ -1,16 +1,43 @@
-"""What a child tells its worker of the agent while it runs: where its logs are, else what it prints."""
+"""What a child tells its worker of the agent while it runs: where its logs are, else what it prints.
 
+Logs on this machine are read there by the worker. Those of other sandboxes reach it as lines of output, where the
+environment passes them on, and whatever these do not say is fetched by a command in the sandbox, seldom.
+"""
+
+import asyncio
+import contextvars
+import traceback
 from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment
+from harbor.models.trial.paths import EnvironmentPaths
 from harbor.trial.hooks import LogEntry
 
+from oddish.engine.fetching import Mirror
 from oddish.engine.outbox import Outbox
 from oddish.engine.protocol import LogLine, LogsLine, Run
 from oddish.engine.redaction import Redactor
+from oddish.transcript import Source, adapter, printed
 
 AGENT_LOGS = "agent"
 """In the directory of the trial."""
+FETCHED_LOGS = "live"
+"""Beside the directory of the trial, and no name of one."""
+ON_THE_WORKER = frozenset({"computer-1", "dspy-rlm", "nop", "terminus", "terminus-1", "terminus-2"})
+"""Agents that run outside of the sandbox and write their logs there."""
+SAID_BY_OUTPUT = frozenset({"claude-code", "codex", "cursor-cli", "opencode"})
+"""Agents whose output has all that their other logs have."""
+
+FETCH_SECONDS = 5.0
+LATER_FETCH_SECONDS = 30.0
+LATER_SECONDS = 300.0
+"""How long an agent has run when it is looked at less often."""
+FETCH_BYTES = 256 * 1024
+LATER_FETCH_BYTES = 1536 * 1024
+FETCH_TIMEOUT_SECONDS = 30
+MOST_FAILURES = 5
+"""In a row, after which nothing more is fetched."""
+NO_SUCH_PROGRAM = 127
 
 
 class LiveLogs:
@@ -20,22 +47,80 @@ class LiveLogs:
         self._run = run
         self._outbox = outbox
         self._redactor = redactor
+        reader = adapter(run["agent"])
+        self._sources, self._output = reader.sources, printed(reader)
         self._on_disk = False
+        self._heard = False
+        self._fetches_output = False
+        """Rather than to pass it on: it came in no other way when it was first looked for."""
+        self._announced = False
+        self._over = asyncio.Event()
+        self._fetching: asyncio.Task[None] | None = None
 
     def begin(self, environment: BaseEnvironment) -> None:
-        """The agent starts, perhaps not for the first time."""
+        """The agent starts, perhaps with another step of the task."""
+        self._over.set()
+        self._over = asyncio.Event()
         place = self._place(environment)
-        if place is not None and not self._on_disk:
-            base, below = place
-            self._outbox.put(LogsLine(type="logs", base=str(base), below=below))
         self._on_disk = place is not None
+        if place is not None:
+            self._announce(*place)
+        elif self._run["agent"] not in ON_THE_WORKER:
+            # Not in the context of the agent, whose output is passed on.
+            fetching = self._fetch(environment, self._over)
+            self._fetching = asyncio.create_task(fetching, context=contextvars.Context())
+
+    def end(self) -> None:
+        """The agent has ended; a command that runs is left to end by itself."""
+        self._over.set()
 
     def hear(self, entry: LogEntry) -> None:
         """A line that a command printed."""
-        if entry.phase == "agent" and not self._on_disk:
+        self._heard = True
+        if entry.phase == "agent" and not (self._on_disk or self._fetches_output):
             self._outbox.put_log(LogLine(type="log", phase=entry.phase, text=self._redactor.text(entry.text)))
 
     def _place(self, environment: BaseEnvironment) -> tuple[Path, str] | None:
         if getattr(environment, "auto_mounting", False):
             return Path(self._run["trials_dir"]), f"{self._run['trial_name']}/{AGENT_LOGS}"
         return getattr(environment, "logs_on_disk", None)
+
+    def _announce(self, base: Path, below: str) -> None:
+        if not self._announced:
+            self._announced = True
+            self._outbox.put(LogsLine(type="logs", base=str(base), below=below))
+
+    async def _fetch(self, environment: BaseEnvironment, over: asyncio.Event) -> None:
+        mirror = Mirror(Path(self._run["trials_dir"], FETCHED_LOGS), ())
+        began = asyncio.get_running_loop().time()
+        failures = 0
+        while failures < MOST_FAILURES:
+            later = asyncio.get_running_loop().time() - began > LATER_SECONDS
+            try:
+                async with asyncio.timeout(LATER_FETCH_SECONDS if later else FETCH_SECONDS):
+                    await over.wait()
+                    return
+            except TimeoutError:
+                mirror.sources = self._wanted()
+            try:
+                if mirror.sources and not await self._fetch_once(environment, mirror, later=later):
+                    return
+                failures = 0
+            except Exception:  # noqa: BLE001 - a transcript that stops is no failure of the trial
+                traceback.print_exc()
+                failures += 1
+
+    async def _fetch_once(self, environment: BaseEnvironment, mirror: Mirror, *, later: bool) -> bool:
+        """False where the sandbox has not what it takes."""
+        logs = str(EnvironmentPaths().agent_dir)
+        script = mirror.script(logs, LATER_FETCH_BYTES if later else FETCH_BYTES)
+        result = await environment.exec(script, user="root", timeout_sec=FETCH_TIMEOUT_SECONDS)
+        if mirror.take(result.stdout or ""):
+            self._announce(Path(self._run["trials_dir"]), FETCHED_LOGS)
+            self._fetches_output = self._output is not None and mirror.holds(self._output)
+        return result.return_code != NO_SUCH_PROGRAM
+
+    def _wanted(self) -> list[Source]:
+        sources = [self._output] if self._output and self._run["agent"] in SAID_BY_OUTPUT else self._sources
+        passed_on = self._heard and not self._fetches_output
+        return [source for source in sources if not (passed_on and source == self._output)]

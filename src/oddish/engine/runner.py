@@ -133,12 +133,15 @@ class Execution:
         async def on_event(event: TrialHookEvent) -> None:
             if event.event is TrialEvent.AGENT_START:
                 live.begin(trial.agent_environment)
-            self._report(STAGES[event.event])
+            elif event.event is TrialEvent.AGENT_END:
+                live.end()
+            if (stage := STAGES.get(event.event)) is not None:
+                self._report(stage)
 
         async def on_log(entry: LogEntry) -> None:
             live.hear(entry)
 
-        for event in STAGES:
+        for event in (*STAGES, TrialEvent.AGENT_END):
             trial.add_hook(event, on_event)
         trial.add_log_callback(on_log)
 

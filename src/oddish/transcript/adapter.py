@@ -62,3 +62,9 @@ class Adapter(Protocol):
     def model(self) -> str | None:
         """The model that answered last, as the program names it."""
         ...
+
+
+def printed(adapter: Adapter) -> Source | None:
+    """The file that the agent's own output goes to; None where the adapter does not read it."""
+    files = [source for source in adapter.sources if not source.rewritten and "/" not in source.glob]
+    return files[-1] if files else None

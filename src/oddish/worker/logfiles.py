@@ -9,7 +9,7 @@ import fnmatch
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,15 +65,15 @@ class Reading:
     place: Place
     position: int = 0
     known: bytes = b""
-    read: Look | None = None
-    """The look that left nothing unread."""
+    read: dict[Place, Look] = field(default_factory=dict)
+    """By place, the last look that left nothing unread."""
 
 
 class LogFiles:
     """The files that match ``sources``, in their order, wherever they are.
 
-    Of several places the first that has a file counts. What is read there may go on in a copy in a later place when
-    the first is gone: Harbor copies logs out of a sandbox before it removes it.
+    A file that is read in one place goes on in its copy in a later one, and never begins again there: Harbor copies
+    logs out of a sandbox before it removes it.
     """
 
     def __init__(self, sources: Sequence[Source], *places: Place) -> None:
@@ -88,19 +88,18 @@ class LogFiles:
 
     def leave_out(self, source: Source) -> bool:
         """Do not read its files; False when one was read already, which goes on."""
-        if any(reading.source == source for reading in self._readings.values()):
+        if any(reading.source == source and reading.position for reading in self._readings.values()):
             return False
         self._sources = [kept for kept in self._sources if kept != source]
         return True
 
     def news(self) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over."""
-        left, seen = LOOK_BYTES, set[str]()
+        left = LOOK_BYTES
         for source in self._sources:
             for look in self._looks(source):
-                if look.path in seen or (look.path not in self._readings and len(self._readings) >= MAX_FILES):
+                if look.path not in self._readings and len(self._readings) >= MAX_FILES:
                     continue
-                seen.add(look.path)
                 with contextlib.suppress(OSError):
                     piece = self._whole(look) if source.rewritten else self._next(look, left)
                     if piece is not None:
@@ -119,7 +118,7 @@ class LogFiles:
 
     def _next(self, look: Look, left: int) -> Piece | None:
         reading = self._reading(look)
-        if look == reading.read or not left:
+        if look == reading.read.get(look.place) or not left:
             return None
         most = min(READ_BYTES, left)
         with _regular(look) as file:
@@ -128,6 +127,7 @@ class LogFiles:
             restarted = not data.startswith(reading.known)
             if restarted:
                 if self._places.index(look.place) > self._places.index(reading.place):
+                    reading.read[look.place] = look
                     return None
                 reading.place, reading.position, reading.known = look.place, 0, b""
                 data = os.pread(file, most, 0)
@@ -136,17 +136,18 @@ class LogFiles:
                 data = data[len(reading.known) :]
         reading.position += len(data)
         reading.known = (reading.known + data)[-KNOWN_BYTES:]
-        reading.read = look if reading.position >= look.size else None
+        if reading.position >= look.size:
+            reading.read[look.place] = look
         return Piece(look.path, data, restarted) if data or restarted else None
 
     def _whole(self, look: Look) -> Piece | None:
         reading = self._reading(look)
         limit = look.source.limit
-        if look == reading.read or look.size > limit:
+        if look == reading.read.get(look.place) or look.size > limit:
             return None
         with _regular(look) as file, os.fdopen(file, "rb", closefd=False) as stream:
             data = stream.read(limit + 1)
-        reading.read = look
+        reading.read[look.place] = look
         return Piece(look.path, data, restarted=False) if len(data) <= limit else None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oddish.engine.protocol import LogLine, LogsLine
 from oddish.queue.claim import Claim
-from oddish.transcript import Adapter, Event, Source, Usage, adapter
+from oddish.transcript import Event, Usage, adapter, printed
 from oddish.trials.events import Entry
 from oddish.worker.logfiles import LogFiles, Place
 from oddish.worker.metrics import LIVE_DROPPED
@@ -104,9 +104,3 @@ class Tail:
             if self._seq > self._max_events:
                 event = Event("summary", {"text": f"Only the first {self._max_events} events are shown live."})
             self.pending.append(Entry(self._seq, event.kind, event.payload))
-
-
-def printed(adapter: Adapter) -> Source | None:
-    """The file that the agent's own output goes to; None where the adapter does not read it."""
-    files = [source for source in adapter.sources if not source.rewritten and "/" not in source.glob]
-    return files[-1] if files else None

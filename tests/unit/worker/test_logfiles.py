@@ -157,3 +157,15 @@ def test_a_folder_that_was_replaced_by_a_link_is_not_followed(tmp_path: Path) ->
     (tmp_path / "root" / "logs").mkdir(parents=True)
     (tmp_path / "root" / "logs" / "agent").symlink_to(tmp_path / "outside")
     assert news(LogFiles(TEXTS, Place(tmp_path / "root", "logs/agent"))) == []
+
+
+def test_what_came_too_late_to_be_fetched_is_read_from_the_copy(logs: Path, tmp_path: Path) -> None:
+    fetched = tmp_path / "live"
+    fetched.mkdir()
+    files = LogFiles(TEXTS, place(logs))
+    files.prefer(Place(tmp_path, "live"))
+    append(fetched / "a.txt", b"the beginning")
+    assert news(files) == [("a.txt", b"the beginning", False)]
+    append(logs / "a.txt", b"the beginning and the end")
+    assert news(files) == [("a.txt", b" and the end", False)]
+    assert news(files) == []
