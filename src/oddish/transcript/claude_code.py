@@ -40,7 +40,7 @@ class ClaudeCode(RecordAdapter):
     def counted(self) -> Usage:
         printed, recorded, reported = self._printed.usage(), self._recorded.usage(), self._reported.usage()
         messages = recorded if recorded.known else printed
-        if not recorded.known and _all(reported) > _all(printed):
+        if not recorded.known and reported.tokens > printed.tokens:
             return reported
         # A report that does not cover all messages is of an earlier time, and so is its cost.
         return priced_like(messages, reported) if reported.input_tokens >= messages.input_tokens else messages
@@ -142,10 +142,6 @@ def _figures(usage: dict[str, Any]) -> Figures:
         usage.get("cache_creation_input_tokens"),
         usage.get("output_tokens"),
     )
-
-
-def _all(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens
 
 
 def _end(record: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ Printed usage is the sum over the thread, resumed runs included, and comes at th
 rollout has a record for each response. Under Harbor the rollout is there when the agent has ended.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,17 +29,16 @@ class Codex(RecordAdapter):
         self._threads = Tally()
         self._thread: dict[str, str] = {}
         self._started = Seen()
-        self._runs = 0
+        self._runs = Counter[str]()
 
     def restart(self, path: str) -> None:
         super().restart(path)
         self._thread.pop(path, None)
-        self._runs += 1
+        self._runs[path] += 1
 
     def counted(self) -> Usage:
         responses, threads = self._responses.usage(), self._threads.usage()
-        counts_more = threads.input_tokens + threads.output_tokens > responses.input_tokens + responses.output_tokens
-        return threads if counts_more else responses
+        return threads if threads.tokens > responses.tokens else responses
 
     def record(self, path: str, record: dict[str, Any]) -> Iterable[Event]:
         kind = record.get("type")
@@ -87,7 +87,7 @@ class Codex(RecordAdapter):
             usage.get("cache_write_input_tokens"),
             usage.get("output_tokens"),
         )
-        self._threads.put(self._thread.get(path) or (path, self._runs), self.model or UNNAMED, figures)
+        self._threads.put(self._thread.get(path) or (path, self._runs[path]), self.model or UNNAMED, figures)
 
     def _item(self, path: str, item: dict[str, Any], completed: bool) -> Iterable[Event]:
         kind = text(item.get("type")) or "unknown"
@@ -101,7 +101,7 @@ class Codex(RecordAdapter):
             case "todo_list":
                 return self.scribe.summary(_todo(item)) if completed else ()
         events: list[Event] = []
-        if self._started.add((path, self._runs, text(item.get("id")))):
+        if self._started.add((path, self._runs[path], text(item.get("id")))):
             events += self.scribe.tool_use(_tool(kind, item), _arguments(kind, item))
         if completed:
             events += self.scribe.tool_result(_result(kind, item), is_error=item.get("status") == "failed")

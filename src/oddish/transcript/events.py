@@ -58,7 +58,7 @@ class Scribe:
 
     def tool_result(self, content: object, *, is_error: bool = False, subagent: bool = False) -> list[Event]:
         """One event; ``content`` is a text, a list of parts that have one, or any JSON value."""
-        payload = self._text(content=as_text(content))
+        payload = self._text(content=as_text(content).rstrip())
         if is_error:
             payload["is_error"] = True
         return [Event("tool_result", _marked(payload, subagent))]

@@ -31,7 +31,7 @@ class Terminus2(SnapshotAdapter):
 
     def counted(self) -> Usage:
         steps, final = self._steps.usage(), self._final.usage()
-        return final if final.input_tokens + final.output_tokens > steps.input_tokens + steps.output_tokens else steps
+        return steps if steps.known and steps.tokens >= final.tokens else final
 
     def steps(self, document: dict[str, Any]) -> Iterable[object]:
         return sequence(document.get("steps"))

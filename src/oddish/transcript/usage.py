@@ -42,6 +42,11 @@ class Usage:
         """Whether the program reported anything at all."""
         return bool(self.by_model)
 
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
     def not_below(self, earlier: "Usage") -> "Usage":
         """This, with no total below that of ``earlier``; the figures by model stay as they are."""
         return replace(
@@ -169,7 +174,7 @@ class Tally:
 def total(by_model: Mapping[str, Usage]) -> Usage:
     """The sum over models. Its cost is known if it is known for all that used tokens."""
     parts = by_model.values()
-    used = [part for part in parts if part.input_tokens or part.output_tokens]
+    used = [part for part in parts if part.tokens]
     costs = [part.cost_usd for part in used if part.cost_usd is not None]
     return Usage(
         _sum(part.input_tokens for part in parts),

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddish.transcript import Event, adapter
@@ -31,6 +31,7 @@ def test_an_unfinished_line_waits_for_its_rest_or_the_end() -> None:
     assert reader.finish() == []
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=6))
 def test_any_cut_gives_the_same(data: bytes, cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(data)]

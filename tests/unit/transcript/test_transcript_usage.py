@@ -1,6 +1,6 @@
 """Usage adds up reports: once under each key, never falling, and never more than what can be stored."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddish.transcript.usage import (
@@ -60,6 +60,7 @@ def test_nothing_reported_and_nothing_used_are_two_things() -> None:
     assert counted(("a", "m", Figures(0, 0, 0, 0))).known
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("mn"), FIGURES), max_size=20))
 def test_no_total_ever_falls_and_models_add_up(reports: list[tuple[int, str, Figures]]) -> None:
     tally, before = Tally(), Usage()
