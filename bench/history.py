@@ -3,9 +3,13 @@
 import psycopg
 
 from bench.databases import Database
+from oddish.accounting.folding import fold_all
+from oddish.db.engine import connect
 
 TRIALS_PER_TASK = 20
 TASKS_PER_EXPERIMENT = 100
+WEEK_TASKS = 5_000
+"""Whose attempts have ended within one week."""
 
 # Each experiment has tasks of its own, each task one version; of its trials one is still queued and the rest have
 # ended. All of it belongs to the organisation of the first key.
@@ -56,12 +60,27 @@ STEPS = (
     """,
     """
     INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, stage, status, started_at,
-      finished_at)
-    SELECT 't-' || i || '-' || j, 1, 'default', 0, gen_random_uuid(), 'w', 'finished', 'trial_ended',
-      CASE WHEN j %% 7 = 0 THEN 'failed' ELSE 'success' END, now() - interval '1 day', now() - interval '23 hours'
+      finished_at, input_tokens, cache_tokens, output_tokens, cost_usd, cost_is_estimated, model)
+    SELECT 't-' || i || '-' || j, epoch, 'default', 0, gen_random_uuid(), 'w', 'finished', 'trial_ended',
+      CASE WHEN j %% 7 = 0 OR epoch < 1 + again THEN 'failed' ELSE 'success' END, ended - interval '1 hour', ended,
+      10000, 5000, 2000, CASE WHEN j %% 19 > 0 THEN 0.1 END, j %% 2 = 0, 'anthropic/model-' || j %% 4
     FROM generate_series(%(first)s, %(last)s - 1) AS i CROSS JOIN generate_series(1, %(per_task)s - 1) AS j
+    CROSS JOIN LATERAL (SELECT CAST(j = 1 AS integer) AS again) AS tried
+    CROSS JOIN LATERAL generate_series(1, 1 + again) AS epoch
+    CROSS JOIN LATERAL (
+      SELECT now() - interval '167 hours' * (i %% %(tasks)s) / %(tasks)s + epoch * interval '1 minute' AS ended
+    ) AS times
     """,
 )
+
+# Attempts that have ended within the hour, since the last upkeep.
+JUST_ENDED = """
+INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, stage, status, finished_at,
+  input_tokens, output_tokens, cost_usd, cost_is_estimated, model)
+SELECT id, 9, org_id, 0, gen_random_uuid(), 'w', 'finished', 'trial_ended', 'success', now(), 10000, 2000, 0.1, true,
+  model
+FROM trials WHERE status <> 'queued' ORDER BY id LIMIT %(trials)s
+"""
 
 
 def fill(where: Database, *, before: int, trials: int) -> None:
@@ -71,11 +90,22 @@ def fill(where: Database, *, before: int, trials: int) -> None:
         "last": trials // TRIALS_PER_TASK,
         "per_task": TRIALS_PER_TASK,
         "per_experiment": TASKS_PER_EXPERIMENT,
+        "tasks": WEEK_TASKS,
     }
     with where.connect() as connection:
         with connection.transaction():
             for step in STEPS:
                 connection.execute(step.encode(), bounds)
+        analyse(connection)
+
+
+async def keep_up(where: Database, *, just_ended: int) -> None:
+    """What upkeep has added up by now: all but the attempts of ``just_ended`` trials."""
+    engine = connect(where.url, role="bench")
+    await fold_all(engine)
+    await engine.dispose()
+    with where.connect() as connection:
+        connection.execute(JUST_ENDED.encode(), {"trials": just_ended})
         analyse(connection)
 
 
@@ -92,4 +122,5 @@ def names(trials: int) -> dict[str, str]:
         "index": "1",
         "trial_id": f"t-{task}-1",
         "experiment_id": f"e{task // TASKS_PER_EXPERIMENT}",
+        "user": "u3",
     }

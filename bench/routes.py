@@ -29,6 +29,8 @@ VARIANTS = (
     "/tasks?include_trials=false&user=user%203&offset=100",
     "/tasks?include_trials=false&experiment_id={experiment_id}",
     "/tasks?experiment_id={experiment_id}&include_queue_info=true",
+    "/admin/costs?window_days=0",
+    "/admin/costs/users/{user}?window_days=0",
 )
 """Beside the routes without a query."""
 
@@ -47,6 +49,7 @@ def routes(options: Options) -> Figures:
     with database() as where, api(where) as url:
         say(f"filling in {trials} trials")
         history.fill(where, before=0, trials=trials)
+        asyncio.run(history.keep_up(where, just_ended=trials // 50))
         asyncio.run(queues.offer(where.url, pool=POOL))
         floor, reads = measured(where, url, trials=trials, rounds=options.rounds(30, 5))
     slowest = max(reads, key=lambda read: percentile(read.milliseconds, 0.95))

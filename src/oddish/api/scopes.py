@@ -95,6 +95,8 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/admin/orphaned-state"): FULL,
     ("GET", "/admin/queue-health"): FULL,
     ("GET", "/admin/worker-jobs"): FULL,
+    ("GET", "/admin/costs"): FULL,
+    ("GET", "/admin/costs/users/{user}"): FULL,
     ("GET", "/admin/concurrency"): FULL,
     ("PUT", "/admin/concurrency"): ADMINS,
     ("PUT", "/admin/weights"): ADMINS,

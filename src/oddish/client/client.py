@@ -11,6 +11,7 @@ from urllib.parse import quote
 from oddish.client.analysis import Analysis
 from oddish.client.archive import EXPIRED, packed
 from oddish.client.browsing import Browsing
+from oddish.client.costs import Costs
 from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
 from oddish.client.errors import ApiError
@@ -100,6 +101,11 @@ class Client:
     def limits(self) -> Limits:
         """How many trials run at once, of what and of whom."""
         return Limits(self._connection)
+
+    @property
+    def costs(self) -> Costs:
+        """What trials have spent."""
+        return Costs(self._connection)
 
     @property
     def credentials(self) -> Credentials:

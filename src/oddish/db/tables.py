@@ -260,6 +260,7 @@ attempts = Table(
     Column("cost_usd", Double),
     Column("cost_is_estimated", Boolean),
     Column("model", Text),
+    Column("spend_folded", Boolean, nullable=False, server_default=text("false")),
 )
 
 trial_events = Table(
@@ -271,6 +272,47 @@ trial_events = Table(
     Column("kind", Text, nullable=False),
     Column("payload", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+)
+
+spend_hours = Table(
+    "spend_hours",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), nullable=False),
+    Column("hour", DateTime(timezone=True), nullable=False),
+    Column("user_id", Text, ForeignKey("users.id"), nullable=False),
+    Column("experiment_id", Text, ForeignKey("experiments.id"), nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text),
+    Column("attempts", BigInteger, nullable=False),
+    Column("trials", BigInteger, nullable=False),
+    Column("input_tokens", Double, nullable=False),
+    Column("cache_tokens", Double, nullable=False),
+    Column("cache_write_tokens", Double, nullable=False),
+    Column("output_tokens", Double, nullable=False),
+    Column("cost_usd", Double, nullable=False),
+    Column("estimated_cost_usd", Double, nullable=False),
+    Column("unpriced", BigInteger, nullable=False),
+    Column("unreported", BigInteger, nullable=False),
+)
+
+spend_task_hours = Table(
+    "spend_task_hours",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), primary_key=True),
+    Column("user_id", Text, ForeignKey("users.id"), primary_key=True),
+    Column("hour", DateTime(timezone=True), primary_key=True),
+    Column("task_id", Text, ForeignKey("tasks.id"), primary_key=True),
+    Column("attempts", BigInteger, nullable=False),
+    Column("trials", BigInteger, nullable=False),
+    Column("input_tokens", Double, nullable=False),
+    Column("cache_tokens", Double, nullable=False),
+    Column("cache_write_tokens", Double, nullable=False),
+    Column("output_tokens", Double, nullable=False),
+    Column("cost_usd", Double, nullable=False),
+    Column("estimated_cost_usd", Double, nullable=False),
+    Column("unpriced", BigInteger, nullable=False),
+    Column("unreported", BigInteger, nullable=False),
 )
 
 queue_keys = Table(

@@ -5,6 +5,7 @@ from dataclasses import asdict
 import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from oddish.accounting.folding import fold_all
 from oddish.identity.idempotency import delete_expired_records
 from oddish.imports.retention import delete_abandoned_archives
 from oddish.queue.archive import forget_finished
@@ -36,6 +37,7 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
     pruned = await prune(database)
     abandoned = await delete_abandoned_uploads(database, store)
     counted = await count_tools(database)
+    folded = await fold_all(database)
     imports = await delete_abandoned_archives(store)
     log.info(
         "upkeep done",
@@ -45,5 +47,6 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
         abandoned_imports=imports,
         finished_jobs=forgotten,
         counted_trajectories=counted,
+        folded_attempts=folded,
         **{f"pruned_{name}": count for name, count in asdict(pruned).items()},
     )

@@ -115,6 +115,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/admin/orphaned-state"): Call(3),
     ("GET", "/admin/queue-health"): Call(3),
     ("GET", "/admin/worker-jobs"): Call(3),
+    ("GET", "/admin/costs"): Call(3),
+    ("GET", "/admin/costs/users/{user}"): Call(3),
     ("GET", "/admin/concurrency"): Call(3),
     ("PUT", "/store/{key:path}"): Call(1, url=_upload),
     ("POST", "/tasks/upload/init"): Call(3, body=lambda _: {"name": "other", "content_hash": "word"}),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import imports, queuestate, stored, types
+from oddish.client import imports, queuestate, spending, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -80,6 +80,7 @@ PAIRS = [
     ("WorkerJobs", "diagnostics.WorkerJobsResponse"),
     ("FailedJob", "diagnostics.FailedJob"),
     ("JobDuration", "diagnostics.JobDuration"),
+    *((name, f"costs.{name}") for name in vars(spending) if name[0].isupper() and name != "TypedDict"),
     ("ImportBatch", "imports.BatchTarget"),
     ("KnownTrial", "imports.KnownTrial"),
     ("ImportedTrial", "imports.ImportedTrial"),
@@ -100,7 +101,9 @@ def model_of(path: str) -> type[BaseModel]:
 
 
 def typed_dict(name: str) -> Any:
-    return next(found for module in (types, queuestate, stored, imports) if (found := getattr(module, name, None)))
+    return next(
+        found for module in (types, queuestate, stored, imports, spending) if (found := getattr(module, name, None))
+    )
 
 
 def plain(annotation: Any) -> Any:

@@ -1,0 +1,1 @@
+"""What was spent: attempts added up by hour, and reports of it."""

@@ -1,0 +1,60 @@
+"""Parts of what was spent, by several things at once. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from oddish.accounting.sums import Sums
+
+
+@dataclass(frozen=True)
+class Model:
+    """As trials were asked for; without a name where the agent has a model of its own, or none."""
+
+    provider: str
+    name: str | None
+
+
+@dataclass(frozen=True)
+class User:
+    id: str
+    name: str
+    email: str | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one part of a breakdown came to. What it is not broken down by is None."""
+
+    sums: Sums
+    bucket: datetime | None
+    user: User | None
+    agent: str | None
+    model: Model | None
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """An experiment or a task."""
+
+    id: str
+    name: str
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The most expensive ones, of as many as were found."""
+
+    shown: Sequence[Ranked]
+    found: int
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    by_agent_and_bucket: Sequence[Share]
+    by_model_and_bucket: Sequence[Share]
+    by_user_and_bucket: Sequence[Share]
+    by_model_and_user: Sequence[Share]
+    by_model_and_agent: Sequence[Share]
+    experiments: Ranking
