@@ -59,7 +59,8 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
         ordered = sorted(forms, key=len, reverse=True)
-        self._text = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._text = re.compile("|".join(map(re.escape, ordered)))
+        self._forms = ordered
         encoded = [form.encode() for form in ordered]
         self._bytes = re.compile(b"|".join(map(re.escape, encoded))) if ordered else None
         self._encoded = encoded
@@ -67,7 +68,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """``text`` without the secrets."""
-        return self._text.sub(REDACTED, text) if self._text else text
+        # Plain searches are many times faster than the one expression, and mostly find nothing.
+        return self._text.sub(REDACTED, text) if any(form in text for form in self._forms) else text
 
     def directory(self, root: Path) -> int:
         """Take the secrets out of files, names and link targets below ``root``; how many entries changed.
@@ -133,7 +135,7 @@ class Redactor:
         return True
 
     def _holds_any(self, source: BinaryIO) -> bool:
-        """By plain searches, which are many times faster than the one expression, and mostly find nothing."""
+        """By plain searches, as in ``text``."""
         kept = b""
         while chunk := source.read(CHUNK):
             pending = kept + chunk

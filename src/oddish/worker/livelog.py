@@ -28,6 +28,8 @@ LAST_SECONDS = 3.0
 """How long the end of an attempt waits for the last of its transcript."""
 MOST_FAILURES = 5
 """In a row, after which an attempt is no longer followed."""
+LEAST_REST = 5
+"""One part in so many of an interval is left to others, however long a turn takes."""
 LONGEST_PAUSE_SECONDS = 15.0
 
 log = structlog.get_logger()
@@ -68,10 +70,13 @@ class LiveLogs:
         await self._end(tail)
 
     async def _run(self) -> None:
+        interval, spent = self._settings.live_interval_seconds, 0.0
         while self._tails:
-            await asyncio.sleep(self._settings.live_interval_seconds)
+            await asyncio.sleep(max(interval - spent, interval / LEAST_REST))
+            began = time.monotonic()
             async with self._turn:
                 await self._advance(list(self._tails))
+            spent = time.monotonic() - began
 
     async def _end(self, tail: Tail) -> None:
         try:
