@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from oddish.environments import EC2
 from oddish.errors import OddishError
 from oddish.home import home
+from oddish.pricing import Prices, UnreadablePrices
 from oddish.queue.keys import normalise_model, normalise_provider
 from oddish.variants.reference import REPOSITORY
 
@@ -226,6 +227,15 @@ class Settings(BaseSettings):
     @classmethod
     def _canonical_providers(cls, limits: dict[str, int]) -> dict[str, int]:
         return _respelled(limits, normalise_provider)
+
+    @field_validator("prices")
+    @classmethod
+    def _readable_prices(cls, path: Path | None) -> Path | None:
+        try:
+            Prices.read(path)
+        except UnreadablePrices as error:
+            raise ValueError(str(error)) from error
+        return path
 
     @property
     def enabled_environments(self) -> list[str]:

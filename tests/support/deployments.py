@@ -13,8 +13,10 @@ from oddish import ids
 from oddish.db.tables import attempts, experiments, task_versions, tasks, trials, workers
 from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel
+from oddish.queue.claim import Claim, claim
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import Limits, queue_key
+from oddish.queue.schedule import promote
 from oddish.registries import RegistryLogin
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
@@ -135,6 +137,21 @@ class Deployment:
             job = NewJob(ORG, "trial", trial_id, pool, key.key, USER, 0, max_attempts, group_id=group)
             await enqueue(connection, [job])
         return trial_id
+
+    async def claim(self, worker_id: str = "w", *, slots: int = 1) -> list[Claim]:
+        """The next jobs of a worker, those that wait to be run again included."""
+        async with self.database.begin() as connection:
+            await connection.execute(text("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'"))
+            await promote(connection)
+        held: list[Claim] = []
+        pool = f"{self.environment}@{self.engine_name}"
+        while len(held) < slots:
+            async with self.database.begin() as connection:
+                more = await claim(connection, worker_id=worker_id, pools=[pool], slots=1, memory_mb=4096)
+            if not more:
+                break
+            held += more
+        return held
 
     async def cancel(self, *trial_ids: str) -> None:
         async with self.database.begin() as connection:

@@ -17,6 +17,7 @@ from oddish.errors import OddishError, Unavailable
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
+from oddish.pricing import Prices
 from oddish.queue.diagnostics.backlog import Backlog, read_backlog
 from oddish.queue.keys import Limits
 from oddish.queue.limits import deploy
@@ -46,6 +47,7 @@ class Services:
     reads: AsyncEngine
     """The same connections, each statement a transaction of its own."""
     keyring: Keyring
+    prices: Prices
     signer: UrlSigner
     store: ArtifactStore
     task_files: TaskFiles
@@ -71,6 +73,7 @@ class Services:
             engine=engine,
             reads=reads,
             keyring=keyring,
+            prices=Prices.read(settings.prices),
             signer=signer,
             store=store,
             task_files=TaskFiles(store, _archive_limits(settings)),

@@ -10,6 +10,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Integer,
     LargeBinary,
@@ -179,6 +180,18 @@ task_experiments = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
 )
 
+budgets = Table(
+    "budgets",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("limit_usd", Double, nullable=False),
+    Column("spent_usd", Double, nullable=False, server_default=text("0")),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("exceeded_at", DateTime(timezone=True)),
+    Column("stopped_at", DateTime(timezone=True)),
+)
+
 trials = Table(
     "trials",
     metadata,
@@ -231,6 +244,8 @@ trials = Table(
     Column("deleted_at", DateTime(timezone=True)),
     Column("external_trial_id", Text),
     Column("cache_write_tokens", BigInteger),
+    Column("budget_id", Text),
+    ForeignKeyConstraint(["org_id", "budget_id"], ["budgets.org_id", "budgets.id"]),
 )
 
 attempts = Table(

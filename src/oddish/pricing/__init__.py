@@ -2,5 +2,6 @@
 
 from oddish.pricing.prices import Prices
 from oddish.pricing.rates import Rates, Tokens
+from oddish.pricing.table import UnreadablePrices
 
-__all__ = ["Prices", "Rates", "Tokens"]
+__all__ = ["Prices", "Rates", "Tokens", "UnreadablePrices"]

@@ -13,7 +13,7 @@ from oddish.pricing.table import OWN, Table
 
 @dataclass(frozen=True)
 class Prices:
-    tables: Sequence[Table]
+    tables: Sequence[Table] = ()
     """The first that knows a model counts."""
 
     @classmethod

@@ -17,8 +17,7 @@ WITH wanted AS (
 )
 UPDATE jobs SET cancel_requested = true,
   state = CASE WHEN state = 'running' THEN state ELSE 'cancelled' END,
-  run_at = NULL,
-  error = CASE WHEN state = 'running' THEN error ELSE :error END,
+  run_at = NULL, error = :error,
   finished_at = CASE WHEN state = 'running' THEN NULL ELSE clock_timestamp() END
 FROM wanted WHERE jobs.id = wanted.id
 RETURNING jobs.state, jobs.worker_id
@@ -35,13 +34,15 @@ class CancelSummary:
     """Jobs that run; their workers end them within about a second."""
 
 
-async def cancel(connection: AsyncConnection, *, kind: str, subject_ids: Sequence[str]) -> CancelSummary:
-    """Cancel the unfinished jobs of ``subject_ids``; those that are over stay as they are. Final: never retried."""
-    rows = (
-        await connection.execute(
-            text(CANCEL), {"kind": kind, "subject_ids": list(subject_ids), "error": CANCELLED_BY_USER}
-        )
-    ).all()
+async def cancel(
+    connection: AsyncConnection, *, kind: str, subject_ids: Sequence[str], reason: str = CANCELLED_BY_USER
+) -> CancelSummary:
+    """Cancel the unfinished jobs of ``subject_ids``; those that are over stay as they are. Final: never retried.
+
+    ``reason`` is what their subjects show as their error.
+    """
+    parameters = {"kind": kind, "subject_ids": list(subject_ids), "error": reason}
+    rows = (await connection.execute(text(CANCEL), parameters)).all()
     workers = sorted({row.worker_id for row in rows if row.state == "running"})
     for worker_id in workers:
         await connection.execute(text(NOTIFY), {"channel": CANCEL_CHANNEL, "worker_id": worker_id})

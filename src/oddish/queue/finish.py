@@ -6,6 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.errors import Conflict
+from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 
 type RetryCause = Literal["failed", "lost", "released"]
@@ -14,7 +15,7 @@ type FinalState = Literal["done", "failed", "cancelled"]
 
 # Holds the job for the rest of the transaction if this execution still owns it. Locks: jobs.
 FENCE = """
-SELECT cancel_requested FROM jobs
+SELECT CASE WHEN cancel_requested THEN coalesce(error, :by_user) END FROM jobs
 WHERE id = :id AND epoch = :epoch AND claim_id = :claim_id AND state = 'running' FOR NO KEY UPDATE
 """
 
@@ -52,15 +53,16 @@ def _charges(cause: RetryCause) -> dict[str, int]:
     return {"refund": 0 if cause == "failed" else 1, "loss": 1 if cause == "lost" else 0}
 
 
-async def fence(connection: AsyncConnection, claim: Claim) -> bool:
-    """Take the job for this transaction; True when its cancellation was asked for. Raises ``StaleClaim``.
+async def fence(connection: AsyncConnection, claim: Claim) -> str | None:
+    """Take the job for this transaction; why it is to be cancelled, None when nobody asked. Raises ``StaleClaim``.
 
     Every write of an execution happens in a transaction that begins with this.
     """
-    row = (await connection.execute(text(FENCE), _fence(claim))).one_or_none()
+    row = (await connection.execute(text(FENCE), {**_fence(claim), "by_user": CANCELLED_BY_USER})).one_or_none()
     if row is None:
         raise StaleClaim(claim)
-    return bool(row.cancel_requested)
+    reason: str | None = row[0]
+    return reason
 
 
 async def finish(

@@ -3,7 +3,6 @@
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import MAX_LOSSES, loss_delay
@@ -55,11 +54,11 @@ async def lose(connection: AsyncConnection, claim: Claim) -> None:
 
     Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
     """
-    cancel_requested = await fence(connection, claim)
+    cancelled = await fence(connection, claim)
     await _mark_lost(connection, claim, reason="worker_lost")
     losses = claim.losses + 1
-    if cancel_requested:
-        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER, cause="lost")
+    if cancelled is not None:
+        await finish(connection, claim, "cancelled", error=cancelled, cause="lost")
     elif losses >= MAX_LOSSES:
         error = f"{losses} of its executions were lost with their workers"
         await finish(connection, claim, "failed", error=error, cause="lost")
@@ -80,10 +79,10 @@ async def release(connection: AsyncConnection, claim: Claim) -> None:
 
     Runs in the caller's transaction. Raises ``StaleClaim`` when the execution no longer owns its job.
     """
-    cancel_requested = await fence(connection, claim)
+    cancelled = await fence(connection, claim)
     await _mark_lost(connection, claim, reason="released")
-    if cancel_requested:
-        await finish(connection, claim, "cancelled", error=CANCELLED_BY_USER, cause="released")
+    if cancelled is not None:
+        await finish(connection, claim, "cancelled", error=cancelled, cause="released")
     else:
         await retry(connection, claim, delay_seconds=0, error=None, cause="released")
 

@@ -117,6 +117,16 @@ class SweepSubmission(RequestBody):
         None,
         description="Whether a probe is to look at the version: kept with the task, and never taken back by false.",
     )
+    max_cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None,
+        description="What the new trials may cost together. When the estimate of what they have cost reaches it, those "
+        "that wait or run are cancelled. Each model must have a known price.",
+    )
+    budget: Annotated[str, Field(min_length=1, max_length=128)] | None = Field(
+        None,
+        description="Submissions that name the same one share `max_cost_usd`, as the tasks of one run do; by default "
+        "it is of this submission alone.",
+    )
     gate_baselines: bool = Field(
         False,
         description="New trials of other agents wait until those of oracle and nop for this task version in the "
@@ -137,6 +147,12 @@ class SweepSubmission(RequestBody):
                 if values.get(name):
                     raise ValueError(f"{name} is not supported by this release; leave it out.")
         return _without_timeout(values)
+
+    @model_validator(mode="after")
+    def _budget_has_a_limit(self) -> Self:
+        if self.budget is not None and self.max_cost_usd is None:
+            raise ValueError(f"budget {self.budget!r} has no limit; give max_cost_usd as well.")
+        return self
 
     @model_validator(mode="after")
     def _limit_trials(self) -> Self:

@@ -4,16 +4,36 @@ Each attempt counts once, whether its trial was run again, replaced or deleted s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
-from sqlalchemy import ColumnElement, func, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.db.tables import attempts
 from oddish.queue.claim import Claim
 
-# Raises what running attempts have spent so far. Locks: attempts, in the order of their jobs.
-CHECKPOINT = """
+BUDGET_CHANNEL = "oddish_budget"
+"""Notified when a budget is exceeded."""
+
+# Charges the differences in ``changed`` to the budgets of the trials. Locks: budgets, in their order.
+_CHARGE = """
+owed AS (
+  SELECT t.org_id, t.budget_id, sum(changed.difference) AS usd FROM changed JOIN trials t ON t.id = changed.trial_id
+  WHERE t.budget_id IS NOT NULL AND changed.difference <> 0 GROUP BY t.org_id, t.budget_id
+), payer AS (
+  SELECT b.org_id, b.id, owed.usd FROM budgets b JOIN owed ON owed.org_id = b.org_id AND owed.budget_id = b.id
+  ORDER BY b.org_id, b.id FOR NO KEY UPDATE OF b
+), charged AS (
+  UPDATE budgets b SET spent_usd = b.spent_usd + payer.usd,
+    exceeded_at = CASE WHEN b.spent_usd + payer.usd >= b.limit_usd
+      THEN coalesce(b.exceeded_at, clock_timestamp()) ELSE b.exceeded_at END
+  FROM payer WHERE b.org_id = payer.org_id AND b.id = payer.id
+  RETURNING b.exceeded_at IS NOT NULL AND b.stopped_at IS NULL AS exceeded
+), announced AS (
+  SELECT pg_notify(:channel, '') FROM charged WHERE exceeded LIMIT 1
+)"""
+
+# Raises what running attempts have spent so far. Locks: attempts, in the order of their jobs, then budgets.
+CHECKPOINT = f"""
 WITH seen AS (
   SELECT * FROM unnest(
     CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]), CAST(:input_tokens AS bigint[]),
@@ -21,20 +41,46 @@ WITH seen AS (
     CAST(:costs_usd AS double precision[]), CAST(:models AS text[])
   ) AS seen (trial_id, epoch, claim_id, input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, model)
 ), running AS (
-  SELECT a.trial_id, a.epoch FROM attempts a JOIN seen USING (trial_id, epoch, claim_id)
+  SELECT a.trial_id, a.epoch, a.cost_usd AS before FROM attempts a JOIN seen USING (trial_id, epoch, claim_id)
   WHERE a.state = 'running' ORDER BY a.job_id FOR NO KEY UPDATE OF a
-)
-UPDATE attempts a SET
-  input_tokens = greatest(a.input_tokens, seen.input_tokens),
-  cache_tokens = greatest(a.cache_tokens, seen.cache_tokens),
-  cache_write_tokens = greatest(a.cache_write_tokens, seen.cache_write_tokens),
-  output_tokens = greatest(a.output_tokens, seen.output_tokens),
-  cost_usd = greatest(a.cost_usd, seen.cost_usd),
-  cost_is_estimated = CASE WHEN coalesce(a.cost_usd, seen.cost_usd) IS NOT NULL THEN true END,
-  model = coalesce(seen.model, a.model)
-FROM running JOIN seen USING (trial_id, epoch)
-WHERE a.trial_id = running.trial_id AND a.epoch = running.epoch
-"""
+), changed AS (
+  UPDATE attempts a SET
+    input_tokens = greatest(a.input_tokens, seen.input_tokens),
+    cache_tokens = greatest(a.cache_tokens, seen.cache_tokens),
+    cache_write_tokens = greatest(a.cache_write_tokens, seen.cache_write_tokens),
+    output_tokens = greatest(a.output_tokens, seen.output_tokens),
+    cost_usd = greatest(a.cost_usd, seen.cost_usd),
+    cost_is_estimated = CASE WHEN coalesce(a.cost_usd, seen.cost_usd) IS NOT NULL THEN true END,
+    model = coalesce(seen.model, a.model)
+  FROM running JOIN seen USING (trial_id, epoch)
+  WHERE a.trial_id = running.trial_id AND a.epoch = running.epoch
+  RETURNING a.trial_id, coalesce(a.cost_usd, 0) - coalesce(running.before, 0) AS difference
+), {_CHARGE}
+SELECT count(*) FROM announced
+"""  # noqa: S608 - of constants
+
+# Says what an attempt that ends has spent; what is not known at the end stays as it was seen last.
+# Locks: that attempt, then its budget.
+SETTLE = f"""
+WITH ending AS (
+  SELECT trial_id, epoch, cost_usd AS before FROM attempts
+  WHERE trial_id = :trial_id AND epoch = :epoch FOR NO KEY UPDATE
+), changed AS (
+  UPDATE attempts a SET
+    input_tokens = coalesce(:input_tokens, a.input_tokens),
+    cache_tokens = coalesce(:cache_tokens, a.cache_tokens),
+    cache_write_tokens = coalesce(:cache_write_tokens, a.cache_write_tokens),
+    output_tokens = coalesce(:output_tokens, a.output_tokens),
+    cost_usd = coalesce(:cost_usd, a.cost_usd),
+    cost_is_estimated = coalesce(:cost_is_estimated, a.cost_is_estimated),
+    model = coalesce(:model, a.model)
+  FROM ending WHERE a.trial_id = ending.trial_id AND a.epoch = ending.epoch
+  RETURNING a.*, coalesce(a.cost_usd, 0) - coalesce(ending.before, 0) AS difference
+), {_CHARGE}
+SELECT input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, cost_is_estimated, model,
+  (SELECT count(*) FROM announced)
+FROM changed
+"""  # noqa: S608 - of constants
 
 
 @dataclass(frozen=True)
@@ -50,22 +96,14 @@ class Spending:
     cost_is_estimated: bool | None = None
     """Whether the cost was worked out from the tokens; None where there is no cost."""
     model: str | None = None
-    """That answered, as the agent says, else that was asked for."""
-
-
-COLUMNS = tuple(attempts.c[field.name] for field in fields(Spending))
-TRIAL_COLUMNS = tuple(column for column in COLUMNS if column.name != "model")
-"""Those that a trial shows of its last attempt, under the same names."""
-
-
-def settled(spending: Spending) -> dict[str, ColumnElement[object]]:
-    """What an attempt that ends shows in ``COLUMNS``: what is not known at the end stays as it was seen last."""
-    return {column.name: func.coalesce(getattr(spending, column.name), column) for column in COLUMNS}
+    """That was asked for, else that answered."""
 
 
 def shown(spending: Spending) -> dict[str, object]:
-    """What a trial shows in ``TRIAL_COLUMNS``."""
-    return {column.name: getattr(spending, column.name) for column in TRIAL_COLUMNS}
+    """What a trial shows of its last attempt, by the names of its columns."""
+    figures = asdict(spending)
+    del figures["model"]
+    return figures
 
 
 async def checkpoint(connection: AsyncConnection, spent: Mapping[Claim, Spending]) -> None:
@@ -85,5 +123,13 @@ async def checkpoint(connection: AsyncConnection, spent: Mapping[Claim, Spending
             "output_tokens": [spending.output_tokens for spending in spent.values()],
             "costs_usd": [spending.cost_usd for spending in spent.values()],
             "models": [spending.model for spending in spent.values()],
+            "channel": BUDGET_CHANNEL,
         },
     )
+
+
+async def settle(connection: AsyncConnection, claim: Claim, spending: Spending) -> Spending:
+    """Say what an attempt came to in the end, in the transaction that records it; what it shows from then on."""
+    parameters = {"trial_id": claim.subject_id, "epoch": claim.epoch, "channel": BUDGET_CHANNEL, **asdict(spending)}
+    row = (await connection.execute(text(SETTLE), parameters)).one()
+    return Spending(*row[: len(fields(Spending))])

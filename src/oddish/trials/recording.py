@@ -13,7 +13,8 @@ from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import retry_delay
-from oddish.trials.ledger import TRIAL_COLUMNS, Spending, settled
+from oddish.trials.ledger import Spending, settle
+from oddish.trials.ledger import shown as shown_of
 
 # Moves the stage of a running attempt and its trial. Locks: attempts, trials.
 STAGE = """
@@ -67,17 +68,17 @@ async def record_outcome(
     a trial shows is what its last attempt came to, so one that runs again shows its error and what it has spent only.
     Raises ``StaleClaim`` when the execution no longer owns its job; nothing is recorded then.
     """
-    cancelled = await fence(connection, claim) or outcome.status == "cancelled"
+    asked = await fence(connection, claim)
+    cancelled = asked is not None or outcome.status == "cancelled"
     again = outcome.retry if outcome.retry in ("backoff", "rate_limit") and claim.attempt < claim.max_attempts else None
-    message = CANCELLED_BY_USER if cancelled else error_message(outcome, report)
-    ended = ending(outcome, report, cancelled=cancelled) | {"finished_at": func.clock_timestamp()}
-    spent = await connection.execute(
+    message = (asked or CANCELLED_BY_USER) if cancelled else error_message(outcome, report)
+    spent = await settle(connection, claim, report.spending)
+    await connection.execute(
         update(attempts)
         .where(attempts.c.trial_id == claim.subject_id, attempts.c.epoch == claim.epoch)
-        .values(**ended, **settled(report.spending))
-        .returning(*TRIAL_COLUMNS)
+        .values(**ending(outcome, report, cancelled=cancelled), finished_at=func.clock_timestamp())
     )
-    shown: dict[str, object] = dict(spent.mappings().one()) | {
+    shown: dict[str, object] = shown_of(spent) | {
         "error_message": message,
         "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
     }

@@ -1,16 +1,18 @@
-"""Settlement: what an attempt that has ended cost, from what its agent reported and from its tokens. Pure."""
+"""Settlement: what an attempt has cost, from what its agent reports and from its tokens. Pure."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from oddish.engine.results import Usage
-from oddish.pricing import Prices
+from oddish.engine.results import Usage as Reported
+from oddish.pricing import Prices, Tokens
 from oddish.queue.keys import normalise_model
+from oddish.transcript import Usage
 from oddish.trials.ledger import Spending
 
-PRICED_BY_LISTS = frozenset({"codex", "cursor-cli", "gemini-cli", "qwen-coder"})
+PRICED_BY_LISTS = frozenset({"codex", "cursor-cli", "fx", "gemini-cli", "grok-build", "kimi-code", "vibe"})
 """Agents that report no cost: the one in their results is the engine's, from a list of prices."""
 CLAUDE_CODE = "claude-code"
 THIRD_PARTIES = frozenset({"fireworks", "minimax", "moonshot", "openrouter", "zai"})
@@ -28,13 +30,25 @@ class Asked:
     """Of the agent."""
 
 
-def settle(asked: Asked, reported: Usage, prices: Prices, when: datetime) -> Spending:
-    """What an attempt spent: its agent's own figure where that can be trusted, else an estimate from its tokens.
+def so_far(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Spending:
+    """What a running attempt has spent, by what its transcript says."""
+    return _counted(asked, counted, estimate(asked, counted, prices, when), estimated=True)
 
-    A model without a price has no cost, which is not 0.
+
+def settle(asked: Asked, reported: Reported, counted: Usage | None, prices: Prices, when: datetime) -> Spending:
+    """What an attempt that has ended spent: by its transcript where that has figures, else by its results.
+
+    The cost is the agent's own figure where that can be trusted, else an estimate from the tokens. A model without a
+    price has no cost, which is not 0.
     """
-    own = reported.cost_usd if trustworthy(asked, reported) else None
-    cost = own if own is not None else _estimate(asked, reported, prices, when)
+    own = own_cost(asked, reported, counted)
+    if counted is not None:
+        cost = estimate(asked, counted, prices, when) if own is None else own
+        return _counted(asked, counted, _or_listed(cost, asked, reported), estimated=own is None)
+    cost = own
+    if own is None and (reported.input_tokens or reported.output_tokens):
+        tokens = Usage(reported.input_tokens or 0, reported.cache_tokens or 0, 0, reported.output_tokens or 0)
+        cost = _or_listed(prices.price(asked.model, tokens, when), asked, reported)
     return Spending(
         input_tokens=reported.input_tokens,
         cache_tokens=reported.cache_tokens,
@@ -45,7 +59,7 @@ def settle(asked: Asked, reported: Usage, prices: Prices, when: datetime) -> Spe
     )
 
 
-def claimed(reported: Usage) -> Spending:
+def claimed(reported: Reported) -> Spending:
     """Of what was run elsewhere: as it says."""
     return Spending(
         input_tokens=reported.input_tokens,
@@ -56,33 +70,65 @@ def claimed(reported: Usage) -> Spending:
     )
 
 
-def trustworthy(asked: Asked, reported: Usage) -> bool:
-    """Whether the reported cost is the agent's own and no guess. Nothing for something is how agents say unknown."""
-    if reported.cost_usd is None or asked.agent in PRICED_BY_LISTS:
-        return False
-    if reported.cost_usd <= 0 and (reported.input_tokens or reported.output_tokens):
-        return False
-    return asked.agent != CLAUDE_CODE or not _elsewhere(asked)
+def own_cost(asked: Asked, reported: Reported, counted: Usage | None) -> float | None:
+    """The agent's own figure, None where there is none to be trusted.
+
+    Nothing for something is how agents say that they do not know. The engine's results hold a guess for a claude-code
+    that has not come to its end, or that says that it does not know its model.
+    """
+    if asked.agent == CLAUDE_CODE and _elsewhere(asked):
+        return None
+    if counted is not None and counted.cost_usd is not None:
+        return counted.cost_usd
+    if asked.agent in PRICED_BY_LISTS or (asked.agent == CLAUDE_CODE and counted is not None):
+        return None
+    used = reported.input_tokens or reported.output_tokens
+    return None if reported.cost_usd is None or (used and reported.cost_usd <= 0) else reported.cost_usd
+
+
+def estimate(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> float | None:
+    """What the tokens cost, each model's by its own price; None when one of the models has none."""
+    costs = [_price(_names(asked, name), usage, prices, when) for name, usage in counted.by_model.items()]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if len(known) == len(costs) else None
+
+
+def _price(names: Iterator[str | None], tokens: Tokens, prices: Prices, when: datetime) -> float | None:
+    found = (prices.price(name, tokens, when) for name in names)
+    return next((cost for cost in found if cost is not None), None)
+
+
+def _names(asked: Asked, name: str) -> Iterator[str | None]:
+    """Under which a model that a program names may have a price: programs leave out the provider."""
+    if not name:
+        yield asked.model
+        return
+    provider, slash, asked_name = (asked.model or "").rpartition("/")
+    if name in (asked.model, asked_name):
+        yield asked.model
+    if slash and "/" not in name:
+        yield f"{provider}/{name}"
+    yield name
+
+
+def _counted(asked: Asked, counted: Usage, cost: float | None, *, estimated: bool) -> Spending:
+    return Spending(
+        input_tokens=counted.input_tokens,
+        cache_tokens=counted.cache_tokens,
+        cache_write_tokens=counted.cache_write_tokens,
+        output_tokens=counted.output_tokens,
+        cost_usd=cost,
+        cost_is_estimated=None if cost is None else estimated,
+        model=asked.model or next(filter(None, counted.by_model), None),
+    )
+
+
+def _or_listed(cost: float | None, asked: Asked, reported: Reported) -> float | None:
+    """Where no price of ours is known, the one of the list that the engine went by."""
+    return cost if cost is not None or asked.agent not in PRICED_BY_LISTS else reported.cost_usd or None
 
 
 def _elsewhere(asked: Asked) -> bool:
     host = urlsplit(asked.env.get("ANTHROPIC_BASE_URL", "")).hostname or ""
     provider = (normalise_model(asked.model) or "").partition("/")[0]
     return provider in THIRD_PARTIES or any(host == name or host.endswith(f".{name}") for name in _THIRD_HOSTS)
-
-
-@dataclass(frozen=True)
-class _Tokens:
-    input_tokens: int
-    cache_tokens: int
-    output_tokens: int
-    cache_write_tokens: int = 0
-
-
-def _estimate(asked: Asked, reported: Usage, prices: Prices, when: datetime) -> float | None:
-    """From our prices, else from the list that the engine went by."""
-    if reported.input_tokens is None and reported.output_tokens is None:
-        return None
-    tokens = _Tokens(reported.input_tokens or 0, reported.cache_tokens or 0, reported.output_tokens or 0)
-    listed = reported.cost_usd if asked.agent in PRICED_BY_LISTS else None
-    return prices.price(asked.model, tokens, when) or listed or None

@@ -1,10 +1,11 @@
 """Submitting: from a list of configurations to exactly the trials that are missing, and their jobs.
 
 One transaction creates everything or nothing. Locks, in this order: the experiment's name, or its row (shared), the
-task row, the trials that are replaced, the jobs of trials that a gate waits for, then what ``enqueue`` takes. Two
-submissions to one task take turns at the task row.
+task row, the budget (shared), the trials that are replaced, the jobs of trials that a gate waits for, then what
+``enqueue`` takes. Two submissions to one task take turns at the task row.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,13 @@ from oddish.experiments.registry import Experiment, get_or_create
 from oddish.experiments.sharing import publish, require_publishing
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
+from oddish.pricing import Prices
 from oddish.queue.enqueue import Lane, NewJob, enqueue
 from oddish.queue.keys import BASELINE_AGENTS
 from oddish.registries import RegistryLogin, refuse_twice
 from oddish.tasks.tags import merged
 from oddish.trials.agents import offered_names
+from oddish.trials.budgets import Budget, check_priced, take_budget
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
@@ -65,6 +68,7 @@ class Policy:
     """Where a branch, tag or commit is looked for when no repository is named."""
     doors: Doors = NONE
     environments: Environments = field(default_factory=Environments)
+    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class Submission:
     """New trials of other agents wait for those of oracle and nop, and are skipped when the task proves faulty."""
     publish: bool = False
     """Whoever has its link may read the experiment from then on."""
+    budget: Budget | None = None
+    """Of the trials that it creates."""
     run_analysis: bool = False
     run_probe: bool = False
     """Wishes that are kept with the task; nothing takes them back."""
@@ -151,6 +157,9 @@ async def prepare(
         check_gate(units)
     for entry in units:
         logins_for(entry.offer.environment, submission.logins)
+    if submission.budget is not None:
+        models = sorted({str(entry.model) for entry in units if not is_baseline(entry)})
+        await asyncio.to_thread(check_priced, models, policy.prices)
     lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
     await ground.prepare(lanes)
     return Prepared(principal, policy, submission, units, ground)
@@ -223,10 +232,12 @@ class _Creation:
         )
         if not additions:
             return [], 0
+        budget = self.submission.budget
+        budget_id = await take_budget(connection, self.principal, budget) if budget else None
         await connection.execute(
             insert(trials),
             [
-                self._trial(self.units[addition.wanted], first + offset, secret_ids[addition.wanted])
+                self._trial(self.units[addition.wanted], first + offset, secret_ids[addition.wanted], budget_id)
                 for offset, addition in enumerate(additions)
             ],
         )
@@ -255,7 +266,7 @@ class _Creation:
     def _max_attempts(self) -> int:
         return self.submission.max_attempts or self.policy.max_attempts
 
-    def _trial(self, entry: Unit, index: int, secret_id: str | None) -> dict[str, object]:
+    def _trial(self, entry: Unit, index: int, secret_id: str | None, budget_id: str | None) -> dict[str, object]:
         return {
             "id": ids.trial_id(self.task.id, index),
             "org_id": self.principal.org_id,
@@ -274,6 +285,7 @@ class _Creation:
             "harbor_config": entry.harbor,
             "unit_hash": entry.hash,
             "secret_id": secret_id,
+            "budget_id": budget_id,
             "gated": self.submission.gate_baselines and not is_baseline(entry),
             "created_by": self.principal.user_id,
             "max_attempts": self._max_attempts,

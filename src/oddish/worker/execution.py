@@ -18,7 +18,7 @@ from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence
 from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
 from oddish.engine.redaction import Redactor
-from oddish.engine.results import TrialFacts, attempt_facts, read_trial
+from oddish.engine.results import attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
 from oddish.outcome import ATTEMPT_DEADLINE, AttemptFacts, Ending, RecordedException, judge, to_record
@@ -34,7 +34,6 @@ from oddish.trials.environments import Environments
 from oddish.trials.ledger import Spending
 from oddish.trials.recording import Report, record_outcome, record_stage
 from oddish.trials.reporting import MESSAGE_LIMIT, Tidy, report_of
-from oddish.trials.settlement import Asked, settle
 from oddish.trials.spec import TrialSpec, load_spec
 from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
@@ -45,6 +44,7 @@ from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
+from oddish.worker.spending import spent
 from oddish.worker.stages import Stages
 from oddish.worker.taskcache import TaskCache, writable
 from oddish.worker.workspace import Workspace
@@ -291,7 +291,9 @@ class Execution:
         outcome = judge(judged)
         own = (ended.trial_dir, ended.trial_dir.parent) if ended.trial_dir else ()
         tidy = Tidy(redactor, (*own, services.workspace.tasks))
-        spending = await self._settle(spec, facts)
+        spending = Spending()
+        if spec and facts and ended.trial_dir:
+            spending = await asyncio.to_thread(spent, spec, facts, ended.trial_dir, services.prices)
         report = report_of(facts, evidence, judged, tidy, manifest, self._prefix, spending)
         await insist(
             services.database,
@@ -299,15 +301,6 @@ class Execution:
         )
         count_outcome(claim.kind, outcome.status, outcome.reasons)
         log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
-
-    async def _settle(self, spec: TrialSpec | None, facts: TrialFacts | None) -> Spending:
-        if spec is None or facts is None:
-            return Spending()
-        asked, now = Asked(spec.agent, spec.model, spec.env), datetime.now(UTC)
-        spending = await asyncio.to_thread(settle, asked, facts.usage, self._services.prices, now)
-        if spending.cost_usd is None and spending.output_tokens:
-            log.warning("trial_cost_unpriced", agent=spec.agent, model=spending.model)
-        return spending
 
     async def _record_failure(self, error: Exception) -> None:
         """A defect of ours, or a result that cannot be kept, is a failed attempt and not a silent one."""

@@ -38,6 +38,8 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.trials.catalogue import ANY_HARBOR
 from oddish.trials.events import purge
+from oddish.trials.ledger import BUDGET_CHANNEL
+from oddish.trials.overspending import stop_overspent
 from oddish.variants.building import builder
 from oddish.worker.credentials import own_credentials
 from oddish.worker.draining import Draining
@@ -293,6 +295,7 @@ class WorkerService:
             next_due = await promote(connection)
         async with self._database.begin() as connection:
             await release_groups(connection)
+        await stop_overspent(self._database)
         async with self._database.begin() as connection:
             put_away = await archive(connection)
         async with self._database.begin() as connection:
@@ -370,9 +373,12 @@ class WorkerService:
                 ) as connection:
                     await connection.execute(f"LISTEN {JOBS_CHANNEL}")
                     await connection.execute(f"LISTEN {CANCEL_CHANNEL}")
+                    await connection.execute(f"LISTEN {BUDGET_CHANNEL}")
                     self._wake.set()
                     async for notification in connection.notifies():
-                        if notification.channel == JOBS_CHANNEL:
+                        if notification.channel == BUDGET_CHANNEL:
+                            self._housekeeping_due = 0.0
+                        if notification.channel in (JOBS_CHANNEL, BUDGET_CHANNEL):
                             self._wake.set()
                         elif notification.payload == self.id:
                             heartbeat.nudge()

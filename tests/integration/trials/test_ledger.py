@@ -4,17 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.keyring import load_keyring
 from oddish.outcome import AttemptFacts, RecordedException, judge
-from oddish.queue.claim import Claim, claim
-from oddish.queue.lease import Worker, register
+from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
-from oddish.queue.schedule import promote
-from oddish.settings import Settings
-from oddish.storage.store import ArtifactStore
 from oddish.trials.ledger import Spending, checkpoint
 from oddish.trials.recording import Report, record_outcome
 from support.deployments import Deployment
@@ -22,7 +15,6 @@ from support.deployments import Deployment
 pytestmark = pytest.mark.anyio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
-ENGINE = "harbor/test"
 SUCCESS = AttemptFacts("done", rewards={"reward": 1.0}, engine_reward_valid=True)
 FLAKY = AttemptFacts("done", exceptions=(RecordedException("HealthcheckError", "not yet", "environment_setup"),))
 EARLY = Spending(10, 4, 2, 1, 0.1, True, "p/m")
@@ -30,29 +22,9 @@ LATER = Spending(20, 8, 4, 2, 0.2, True, "p/m")
 
 
 @pytest.fixture
-async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) -> Deployment:
-    settings = Settings(home=oddish_home, database_url=database_url)
-    store = ArtifactStore.open(settings.storage_url)
-    deployment = Deployment(settings, engine, store, load_keyring(None, oddish_home), ENGINE)
-    await deployment.prepare()
-    async with engine.begin() as connection:
-        worker = Worker("w", "host", 1, "0", [f"local@{ENGINE}"], cpus=2, memory_mb=4096, concurrency=4)
-        await register(connection, worker, [], lease_seconds=600)
-    return deployment
-
-
-@pytest.fixture
 async def held(deployment: Deployment) -> Claim:
     await deployment.submit(await deployment.task(EXAMPLE), max_attempts=3)
-    return await claimed(deployment)
-
-
-async def claimed(deployment: Deployment) -> Claim:
-    async with deployment.database.begin() as connection:
-        await connection.execute(text("UPDATE jobs SET run_at = now() WHERE state = 'scheduled'"))
-        await promote(connection)
-    async with deployment.database.begin() as connection:
-        [held] = await claim(connection, worker_id="w", pools=[f"local@{ENGINE}"], slots=1, memory_mb=4096)
+    [held] = await deployment.claim()
     return held
 
 
@@ -96,7 +68,7 @@ async def test_an_execution_that_lost_its_claim_writes_nothing(deployment: Deplo
     await seen(deployment, held, EARLY)
     async with deployment.database.begin() as connection:
         await lose(connection, held)
-    again = await claimed(deployment)
+    [again] = await deployment.claim()
     async with deployment.database.begin() as connection:
         await checkpoint(connection, {held: LATER, again: LATER})
     assert await ledger(deployment, held) == [EARLY, LATER]
@@ -121,12 +93,12 @@ async def test_what_was_seen_last_counts_where_the_end_knows_nothing(deployment:
 async def test_every_attempt_keeps_its_own_and_the_trial_shows_the_last(deployment: Deployment, held: Claim) -> None:
     await settled(deployment, held, FLAKY, EARLY)
     assert await shown(deployment, held) == (10, 2, 0.1, True)
-    second = await claimed(deployment)
+    [second] = await deployment.claim()
     await seen(deployment, second, LATER)
     async with deployment.database.begin() as connection:
         await lose(connection, second)
     assert await shown(deployment, held) == (20, 4, 0.2, True)
-    third = await claimed(deployment)
+    [third] = await deployment.claim()
     async with deployment.database.begin() as connection:
         await lose(connection, third)
     assert await shown(deployment, held) == (20, 4, 0.2, True)

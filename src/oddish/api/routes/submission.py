@@ -22,6 +22,7 @@ from oddish.db.deadlock import outlast_deadlocks
 from oddish.identity.principal import Principal
 from oddish.registries import RegistryLogin
 from oddish.schemas.submission import CancelRequest, CancelResponse, SweepConfig, SweepSubmission, TaskResponse
+from oddish.trials.budgets import Budget
 from oddish.trials.cancellation import cancel_batch, plan_cancellation
 from oddish.trials.ground import Ground
 from oddish.trials.lineage import any_ended_in_vain
@@ -174,6 +175,7 @@ def _submission(body: SweepSubmission) -> Submission:
         github_username=body.github_username,
         github_meta=body.github_meta,
         gate_baselines=body.gate_baselines,
+        budget=None if body.max_cost_usd is None else Budget(body.max_cost_usd, body.budget),
         publish=bool(body.publish_experiment),
         run_analysis=bool(body.run_analysis),
         run_probe=bool(body.run_probe),
@@ -203,4 +205,5 @@ def policy_of(services: Services) -> Policy:
         harbor_repository=settings.harbor_repository,
         doors=doors(settings),
         environments=environments(settings),
+        prices=services.prices,
     )
