@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from oddish.cli import cli
+from oddish.cli.harbor_ways import WAYS
 
 LISTING = Path(__file__).with_name("harbor_options.py")
 
@@ -84,7 +85,7 @@ HANDLING: Mapping[str, Handling] = {
     "--diff": Not("An experiment starts what it lacks, whatever was run elsewhere."),
     "--print-config": Other("--dry-run", "Says what would be submitted."),
     "--job-name": Same("It is the name of the experiment, which a second run adds to."),
-    "--jobs-dir": How("Results stay with the server; `oddish pull EXPERIMENT` writes them as a job of Harbor's."),
+    "--jobs-dir": How(WAYS["--jobs-dir"]),
     "--n-attempts": Same(),
     "--timeout-multiplier": Same(),
     "--agent-timeout-multiplier": Same(),
@@ -93,7 +94,7 @@ HANDLING: Mapping[str, Handling] = {
     "--environment-build-timeout-multiplier": Same(),
     "--quiet": Same("Also what is said at the start."),
     "--debug": Not("Workers keep their logs themselves."),
-    "--n-concurrent": How("Workers have slots, and models limits: `oddish admin limits set KEY N`."),
+    "--n-concurrent": How(WAYS["--n-concurrent"]),
     "--n-concurrent-agents": How("A limit of its model: `oddish admin limits set KEY N`."),
     "--max-retries": Same("By default the server tries again what may pass; Harbor does not."),
     "--retry-include": Not("Which failures are worth another attempt is one policy, for all runs."),

@@ -11,6 +11,7 @@ from typing import Literal
 
 from oddish.browsing.flaws import Flaw
 from oddish.browsing.limits import LONGEST_SEARCH, MOST_NEEDLES
+from oddish.tags import name_flaw, value_flaw
 
 type Place = Literal["any", "tag", "author"]
 """Where a needle is looked for; ``any`` is the name, the author and the tags."""
@@ -120,7 +121,16 @@ def _needle(part: str) -> Needle:
     text = rest[1:-1] if rest.startswith(QUOTE) else rest
     if not text.strip():
         raise Flaw(f"has nothing to find in {part}", fix=f"Name it, or leave out {part}.")
+    if place == "tag":
+        check_tag(text)
     return Needle(text, place, wanted)
+
+
+def check_tag(text: str) -> None:
+    """Raises ``Flaw`` for what no task carries."""
+    name, _, value = text.partition("=")
+    if reason := name_flaw(name) or value_flaw(value):
+        raise Flaw(f"names {text!r}, which is no tag: {reason}", fix="Tags are NAME or NAME=VALUE.")
 
 
 def _written(needle: Needle) -> str:

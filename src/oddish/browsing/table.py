@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oddish.browsing.values import (
+    AGENT_MODELS,
     FLAG,
     MINIMUMS,
+    MODELS,
     MOMENT,
     NUMBER,
     SEARCH,
+    TAGS,
     WHOLE,
     WORD,
     WORDS,
@@ -40,9 +43,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "query": Parameter(
         SEARCH, "-q/--query", 'In its name, author or tags: "a phrase", -not, this OR that, tag:NAME, author:NAME.'
     ),
-    "tags": Parameter(WORDS, "--tag", "Has this tag; all of several."),
-    "tags_any": Parameter(WORDS, "--tag-any", "Has this tag, or another one named so."),
-    "tags_none": Parameter(WORDS, "--not-tag", "Has none of these tags."),
+    "tags": Parameter(TAGS, "--tag", "Has this tag; all of several."),
+    "tags_any": Parameter(TAGS, "--tag-any", "Has this tag, or another one named so."),
+    "tags_none": Parameter(TAGS, "--not-tag", "Has none of these tags."),
     "author": Parameter(WORDS, "--author", "Submitted by this user, by name or GitHub name; me is you."),
     "statuses": Parameter(choices_of(*TASK_STATUSES), "--status", "Is in this state."),
     "priorities": Parameter(choices_of(*PRIORITIES), "--priority", "Has this priority."),
@@ -52,9 +55,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "run_analysis": Parameter(FLAG, "--run-analysis/--no-run-analysis", "Its trials are to be analysed."),
     "run_probe": Parameter(FLAG, "--run-probe/--no-run-probe", "Its versions are to be probed."),
     "experiment_ids": Parameter(WORDS, "-E/--experiment", "Belongs to this experiment, by id or name."),
-    "models": Parameter(WORDS, "-m/--model", "Trials of this model, with or without its provider."),
+    "models": Parameter(MODELS, "-m/--model", "Trials of this model, with or without its provider."),
     "agents": Parameter(WORDS, "-a/--agent", "Trials of this agent."),
-    "agent_models": Parameter(WORDS, "--agent-model", "Trials of this AGENT:MODEL."),
+    "agent_models": Parameter(AGENT_MODELS, "--agent-model", "Trials of this AGENT:MODEL."),
     "providers": Parameter(WORDS, "--provider", "Trials of models of this provider."),
     "environments": Parameter(WORDS, "-e/--env", "Trials in this environment."),
     "trial_statuses": Parameter(choices_of(*TRIAL_STATUSES), "--trial-status", "Trials in this state."),

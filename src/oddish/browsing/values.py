@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,8 +10,8 @@ from typing import Any
 
 from oddish.browsing.flaws import Flaw
 from oddish.browsing.limits import LONGEST_NAME, LONGEST_SEARCH, MOST_MINIMUMS, MOST_NAMES
+from oddish.browsing.search import check_tag, parse_search
 from oddish.browsing.search import format_search as _format_search
-from oddish.browsing.search import parse_search
 from oddish.tasks.characters import flaw
 
 LARGEST = 2**63 - 1
@@ -53,6 +54,30 @@ def words_of(text: str) -> tuple[str, ...]:
         raise Flaw(f"names {len(found)} values, at most {MOST_NAMES} are looked for")
     if long := [word for word in found if len(word) > LONGEST_NAME]:
         raise Flaw(f"holds a value of {len(long[0])} characters, at most {LONGEST_NAME} are read")
+    return found
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Words that are names of tags, or names and values."""
+    found = words_of(text)
+    for word in found:
+        check_tag(word)
+    return found
+
+
+def models_of(text: str) -> tuple[str, ...]:
+    found = words_of(text)
+    for word in found:
+        if re.search(r"[*?]", word) or word.strip("/") != word:
+            raise Flaw(f"names {_shown(word)}, which is no model", fix="Name it whole, or all but its provider.")
+    return found
+
+
+def agent_models_of(text: str) -> tuple[str, ...]:
+    found = words_of(text)
+    for word in found:
+        if ":" not in word:
+            raise Flaw(f"names {_shown(word)}, which has no colon", fix="Write AGENT:MODEL.")
     return found
 
 
@@ -145,8 +170,12 @@ def format_minimums(minimums: Minimums) -> str:
     return json.dumps(dict(minimums), ensure_ascii=False)
 
 
+SEVERAL = {"type": "string", "description": "Several between commas."}
 WORD = Kind(lambda text: _one(words_of(text)), str, {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
-WORDS = Kind(words_of, ",".join, {"type": "string", "description": "Several between commas."}, (), several=True)
+WORDS = Kind(words_of, ",".join, SEVERAL, (), several=True)
+TAGS = Kind(tags_of, ",".join, SEVERAL, (), several=True)
+MODELS = Kind(models_of, ",".join, SEVERAL, (), several=True)
+AGENT_MODELS = Kind(agent_models_of, ",".join, SEVERAL | {"pattern": "^[^,]*:[^,]*(,[^,]*:[^,]*)*$"}, (), several=True)
 WHOLE = Kind(whole_of, str, {"type": "integer", "minimum": 0, "maximum": LARGEST})
 NUMBER = Kind(number_of, _written, {"type": "number"})
 FLAG = Kind(flag_of, lambda flag: YES if flag else NO, {"type": "boolean"})

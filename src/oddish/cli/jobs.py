@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import click
+
 from oddish.documents import mapping, read_bytes, read_object, text
-from oddish.errors import InvalidInput, NotFound
 from oddish.tasks.discovery import is_task
 from oddish.tasks.structure import CONFIG_FILE
 
@@ -20,6 +21,8 @@ MARKS_OF_JOB = {
     CONFIG: frozenset({"job_name", "jobs_dir", "n_attempts", "orchestrator"}),
 }
 MARKS_OF_TRIAL = frozenset({"trial_name", "agent_info", "verifier_result", "trials_dir"})
+
+NAME_ONE = "Name a task, a directory of tasks, a Harbor job, or a directory of Harbor jobs."
 
 type Kind = Literal["tasks", "jobs"]
 
@@ -61,11 +64,11 @@ class Unusable:
 
 
 def kind_of(path: Path) -> Kind:
-    """What ``path`` holds. Raises ``NotFound``, and ``InvalidInput`` for what is neither."""
+    """What ``path`` holds. Raises ``click.UsageError`` for what is neither."""
     if not path.exists():
-        raise NotFound(f"{path} does not exist.", fix="Name a task, a directory of tasks, or a Harbor job.")
+        raise click.UsageError(f"{path} does not exist. {NAME_ONE}")
     if not path.is_dir():
-        raise InvalidInput(f"{path} is a file.", fix="Name a task, a directory of tasks, or a Harbor job.")
+        raise click.UsageError(f"{path} is a file. {NAME_ONE}")
     if is_task(path):
         return "tasks"
     place = path.resolve()
@@ -75,10 +78,9 @@ def kind_of(path: Path) -> Kind:
         return "tasks"
     if any(map(_is_job, _directories(place))):
         return "jobs"
-    raise InvalidInput(
+    raise click.UsageError(
         f"{path} is neither a task nor a Harbor job: it has no {CONFIG_FILE}, and neither it nor a directory in it "
-        f"holds trials with a {RESULT}.",
-        fix="Name a task, a directory of tasks, a Harbor job, or a directory of Harbor jobs.",
+        f"holds trials with a {RESULT}. {NAME_ONE}"
     )
 
 

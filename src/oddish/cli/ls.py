@@ -28,15 +28,18 @@ NAMES_SHOWN = 3
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
+@click.argument("loose", nargs=-1, metavar="")
 @browse_options
 @api_option
 @json_option
-def ls(wanted: Browse, api: str | None, as_json: bool) -> None:
+def ls(loose: tuple[str, ...], wanted: Browse, api: str | None, as_json: bool) -> None:
     """List tasks, the newest first, with what the trials of their latest version came to.
 
     Several filters all have to pass; an option that is repeated, or given several values between commas, takes any of
     them unless it says otherwise.
     """
+    if loose:
+        raise click.UsageError(f"Words are searched for with -q: {command('ls', '-q', ' '.join(loose))}")
     with connect(resolve(api)) as client:
         if wanted.count_only:
             total = client.browsing.count(wanted)

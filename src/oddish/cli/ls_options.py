@@ -10,12 +10,37 @@ import click
 from oddish.browsing import Browse, InvalidFilter, parameters, parse
 from oddish.browsing.parameters import GROUPS, LIMIT, MOST, SORTS
 from oddish.browsing.table import PARAMETERS, Parameter
-from oddish.browsing.values import FLAG, MINIMUMS, MOMENT, NO, NUMBER, SEARCH, WHOLE, WORD, WORDS, YES
+from oddish.browsing.values import (
+    AGENT_MODELS,
+    FLAG,
+    MINIMUMS,
+    MODELS,
+    MOMENT,
+    NO,
+    NUMBER,
+    SEARCH,
+    TAGS,
+    WHOLE,
+    WORD,
+    WORDS,
+    YES,
+)
 
 type Command = Callable[..., Any]
 
 SHOWN = ("limit", "offset", "sort", "count_only")
-METAVARS = {SEARCH: "WORDS", WORDS: "NAME", WORD: "NAME", MINIMUMS: "NAME=N", MOMENT: "TIME", WHOLE: "N", NUMBER: "X"}
+METAVARS = {
+    SEARCH: "WORDS",
+    WORDS: "NAME",
+    WORD: "NAME",
+    TAGS: "TAG",
+    MODELS: "MODEL",
+    AGENT_MODELS: "AGENT:MODEL",
+    MINIMUMS: "NAME=N",
+    MOMENT: "TIME",
+    WHOLE: "N",
+    NUMBER: "X",
+}
 
 
 def browse_options(command: Command) -> Command:
@@ -33,8 +58,11 @@ def browse_options(command: Command) -> Command:
 
 
 def read(given: Mapping[str, Any]) -> Browse:
-    """What was asked for, by the names of parameters. Raises ``InvalidFilter`` in the words of the command line."""
-    return parse(_pairs(given), label=_label)
+    """What was asked for, by the names of parameters. Raises ``click.UsageError`` in the words of the command line."""
+    try:
+        return parse(_pairs(given), label=_label)
+    except InvalidFilter as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oddish.cli.counter import counter
 from oddish.cli.text import one_line
 from oddish.client import Client
 from oddish.client.types import Priority, UploadedVersion
@@ -72,6 +73,15 @@ class Declared:
         return self.names.get(directory.resolve())
 
 
+@dataclass(frozen=True)
+class Tasks:
+    """The task directories that a command names, checked, and what is said of each."""
+
+    directories: Sequence[Path]
+    about: About
+    declared: Declared
+
+
 def register(
     client: Client, tasks: Sequence[Path], about: About, *, registered: Callable[[], None] = lambda: None
 ) -> list[Registration]:
@@ -94,3 +104,9 @@ def register(
 
 def _send(client: Client, task: Path, about: About) -> UploadedVersion:
     return client.upload(task, message=about.message, user=about.user, priority=about.priority)
+
+
+def register_counted(client: Client, tasks: Sequence[Path], about: About, *, quiet: bool) -> list[Registration]:
+    """As ``register``, and tell how many it has done unless it is ``quiet``."""
+    with counter(len(tasks), "task", quiet=quiet) as count:
+        return register(client, tasks, about, registered=lambda: count.advance(1))

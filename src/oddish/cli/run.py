@@ -14,8 +14,9 @@ from oddish.cli.dispatch import Cargo, dispatch
 from oddish.cli.documents import results, submission
 from oddish.cli.dryrun import dry_run_option, rehearse
 from oddish.cli.flaws import Flaws
-from oddish.cli.group import INTERRUPTED, Command
+from oddish.cli.group import INTERRUPTED
 from oddish.cli.harbor_block import EngineChoices, overlaid, unverified
+from oddish.cli.harbor_ways import HarborLike
 from oddish.cli.labels import Labels, label_options
 from oddish.cli.manner import Manner, manner_options
 from oddish.cli.options import api_option
@@ -59,7 +60,7 @@ Exit codes:
 """
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=HarborLike, epilog=EXAMPLES)
 @retry_options
 @task_options
 @dataset_options

@@ -11,7 +11,6 @@ from oddish.cli.output import print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.text import one_line
 from oddish.client.types import Tagged
-from oddish.errors import InvalidInput
 from oddish.tags import Tag, as_object
 
 SIGNS = ("+", "-")
@@ -65,7 +64,7 @@ def _read(changes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
         else:
             raise click.UsageError(f"{change!r} changes no tag: write +NAME, +NAME=VALUE or -NAME.")
     if both := sorted({tag.name for tag in added} & set(removed)):
-        raise InvalidInput(f"The tag {both[0]} is to be added and taken away.", fix="Do one of them.")
+        raise click.UsageError(f"The tag {both[0]} is to be added and taken away: do one of them.")
     return as_object(added), removed
 
 

@@ -47,14 +47,19 @@ def named_target(client: Client, reference: str, trials: Sequence[JobTrial]) -> 
             fix="Name one job at a time, or give the directory of all the tasks with --path.",
         )
     target = Target(task["id"])
-    remark = None if names == [task["name"]] else f"Trials of {one_line(names[0])} are imported as {task['name']}'s."
+    remark = None if names == [task["name"]] else _remark(names[0], task["name"])
     return {trial.task: target for trial in trials}, remark
+
+
+def _remark(theirs: str, ours: str) -> str:
+    return f"Trials of {one_line(theirs)} are imported as {one_line(ours)}'s."
 
 
 def registered_targets(
     trials: Iterable[JobTrial], registered: Sequence[Registration], declared: Callable[[Path], str | None]
-) -> Targets:
-    """The tasks that were just registered, by name; the only one of them for trials of a single task.
+) -> tuple[Targets, str | None]:
+    """The tasks that were just registered, by name, and what to say where the only one is called otherwise than that
+    of the trials.
 
     Raises ``UnknownTasks``.
     """
@@ -67,8 +72,10 @@ def registered_targets(
             if name is not None:
                 known[name] = target
     if len(registered) == 1 and len({task.name for task in of_trials}) == 1:
+        (task,) = of_trials
         only = next(iter(known.values()))
-        return dict.fromkeys(of_trials, only)
+        others = {task.name, task.declared}.isdisjoint(known)
+        return dict.fromkeys(of_trials, only), _remark(task.name, registered[0].name) if others else None
     found = {task: known.get(task.name) or known.get(task.declared or "") for task in of_trials}
     missing = sorted({task.name for task, target in found.items() if target is None})
     if missing:
@@ -76,7 +83,7 @@ def registered_targets(
             f"There are trials of {joined(missing)}, and no task of that name in --path.",
             fix="Name a directory with all of their tasks.",
         )
-    return {task: target for task, target in found.items() if target is not None}
+    return {task: target for task, target in found.items() if target is not None}, None
 
 
 def found_targets(

@@ -9,7 +9,7 @@ import click
 
 from oddish.cli.datasets import Dataset
 from oddish.cli.gathering import gathered
-from oddish.cli.sweep.sweep import Source, Sweep
+from oddish.cli.sweep.sweep import NOTHING, Source, Sweep
 from oddish.cli.text import one_line
 
 ADDRESS = re.compile("([a-z][a-z0-9+.-]+:)/+(.*)", re.IGNORECASE | re.DOTALL)
@@ -95,7 +95,11 @@ class TaskChoices:
             return Chosen(task=task.strip())
         sources = [Source(tasks)] if tasks is not None else sweep.sources
         if not sources:
-            raise click.UsageError("Name a task or a directory of tasks, for example: oddish run my-task -a oracle")
+            raise click.UsageError(
+                "Name a task or a directory of tasks, for example: oddish run my-task -a oracle"
+                if sweep is NOTHING
+                else "No task is named: give PATH, or `path`, `task` or `dataset` in the file."
+            )
         return Chosen([self._filtered(source) for source in sources], self.n_tasks)
 
     def _filtered(self, source: Source) -> Source:

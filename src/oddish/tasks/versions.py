@@ -85,8 +85,12 @@ async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Tas
 
 
 def _unknown(task_id: str, version: int | None) -> NotFound:
-    which = f"version {version} of task" if version is not None else "task"
-    return NotFound(f"There is no {which} {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+    if version is None:
+        return NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+    return NotFound(
+        f"There is no version {version} of task {task_id!r} here.",
+        fix=f"`oddish status {task_id} --versions` lists those there are.",
+    )
 
 
 def version_where(task_id: str, condition: ColumnElement[bool]) -> Select[Any]:

@@ -16,7 +16,7 @@ from .serving import Server
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 USERS = {"admin": "admin", "u1": "Ann", "u2": "Bob"}
 EXPERIMENTS = {"e1": "first", "e2": "second"}
-TAGS = {"web": "", "50%_off": "", "wip": "", "Web": "", "size": "big", "kind": "shopping"}
+TAGS = {"web": "", "50+_off": "", "wip": "", "Web": "", "size": "big", "kind": "shopping"}
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,12 @@ def test_what_cannot_be_imported_is_refused_before_anything_is_made(
         ((JOBS, "-t", "x"), 2, "choose among the tasks of --path"),
         ((TASKS, "--task", "greet-script"), 2, "Error: --task: only for trials, and no Harbor job is named"),
         ((TASKS, "--path", TASKS / "hello-world"), 2, "give one of them"),
-        ((tmp_path,), 1, "is neither a task nor a Harbor job"),
-        ((tmp_path / "absent",), 1, "does not exist"),
+        ((tmp_path,), 2, "is neither a task nor a Harbor job"),
+        ((tmp_path / "absent",), 2, "does not exist"),
         ((), 2, "Name a task"),
+        (("--default-version", "2"), 2, "Name its task with --task."),
+        (("--default-version", "2", "--task", "greet-script", "-M", "new"), 2, "-M cannot be given with it."),
+        (("--default-version", "2", "--task", "greet-script"), 1, "--versions` lists those there are."),
     ]
     for arguments, code, reason in cases:
         result = invoke(*arguments)
@@ -158,6 +161,8 @@ def test_a_task_that_only_its_job_names_is_registered_from_there(
     assert "2 trials imported (2 success, 0 failed), 1 refused." in result.output
     assert "hello-world__0000001 refused: its result.json is malformed" in result.output
     assert server.sql("SELECT user_name FROM experiments") == server.sql("SELECT user_name FROM tasks") == [("ada",)]
+    elsewhere = invoke(jobs / "job-000", "--path", TASKS / "greet-script", "-E", "elsewhere")
+    assert "Trials of hello-world are imported as greet-script's." in elsewhere.output
     skipped = document(invoke(jobs, "-E", "records", "--skip-artifacts", "--json"), code=2)
     sizes = {entry["files_extracted"] for entry in skipped["trials"] if entry["status"] == "imported"}
     assert sizes == {3}, "result.json, config.json and the reward"
@@ -183,6 +188,10 @@ def test_tasks_are_registered_without_running_anything(
     assert (task["priority"], task["user"], task["total"]) == ("high", "ada", 0)
     messages = [version["message"] for version in client.get(f"/tasks/{task_id}/versions").json()]
     assert messages == ["second", "first"]
+    back = invoke("--task", "hello-world", "--default-version", "1")
+    assert back.output == f"Task {task_id}: version 1 is the one that new trials run.\n"
+    assert client.get(f"/tasks/{task_id}").json()["current_version"] == 1
+    assert document(invoke("--task", task_id, "--default-version", "2", "--json"))["is_current"] is True
     assert queued(server) == 0
 
 

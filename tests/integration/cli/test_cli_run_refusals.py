@@ -82,6 +82,11 @@ def test_a_partly_accepted_dataset_names_what_is_missing(
         (["{task}", "--priority", "urgent"], "'urgent' is not one of 'low', 'high'"),
         (["{task}", "-P", "LOW"], "'LOW' is not one of 'low', 'high'"),
         (["{task}", "--nonsense"], "nonsense"),
+        (
+            ["{task}", "-n", "4"],
+            "Workers have slots, and models limits: `oddish admin limits set KEY N`. All of Harbor's",
+        ),
+        (["{task}", "--jobs-dir", "jobs"], "`oddish pull EXPERIMENT` writes them as a job of Harbor's."),
     ],
 )
 def test_usage_errors_end_with_2(

@@ -16,9 +16,22 @@ from oddish.browsing.filters import bounds
 from oddish.browsing.parameters import FURTHEST, MOST, SORTS, schemas
 from oddish.browsing.search import parse_search
 from oddish.browsing.table import PARAMETERS, Parameter
-from oddish.browsing.values import FLAG, LARGEST, MINIMUMS, MOMENT, NUMBER, SEARCH, WHOLE, WORD
+from oddish.browsing.values import (
+    AGENT_MODELS,
+    FLAG,
+    LARGEST,
+    MINIMUMS,
+    MODELS,
+    MOMENT,
+    NUMBER,
+    SEARCH,
+    TAGS,
+    WHOLE,
+    WORD,
+)
 from oddish.cli.ls import ls
 from oddish.cli.ls_options import words
+from oddish.tags import NAME_PATTERN
 
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters=",\0")
 NAMES = st.text(LETTERS, min_size=1, max_size=12).filter(lambda text: text.strip() == text)
@@ -35,11 +48,19 @@ BY_KIND: Mapping[object, st.SearchStrategy[Any]] = {
 }
 
 
+ONE: Mapping[object, st.SearchStrategy[str]] = {
+    TAGS: st.from_regex(NAME_PATTERN, fullmatch=True).filter(lambda name: not name.endswith("\n")),
+    MODELS: st.sampled_from(["gpt-5", "openai/gpt-5", "a:b", "very large"]),
+    AGENT_MODELS: st.sampled_from(["codex:gpt-5", "oracle:", "a b:c"]),
+}
+"""Of the kinds that take several."""
+
+
 def values(parameter: Parameter) -> st.SearchStrategy[Any]:
     kind = parameter.kind
     if kind in BY_KIND:
         return BY_KIND[kind]
-    one = st.sampled_from(kind.choices) if kind.choices else NAMES
+    one = st.sampled_from(kind.choices) if kind.choices else ONE.get(kind, NAMES)
     return st.lists(one, min_size=1, max_size=3, unique=True).map(tuple) if kind.several else one
 
 

@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from oddish.cli.counter import Lines
 from oddish.cli.jobs import JobTrial, TaskOfTrial, Unusable, kind_of, trials_below
 from oddish.client.trialarchive import trial_files
-from oddish.errors import OddishError
 from support.harbor_jobs import DATA, JOBS, TRIALS
 
 
@@ -44,9 +44,9 @@ def test_a_job_a_trial_and_a_task_are_told_apart(tmp_path: Path) -> None:
     assert kind_of(tmp_path) == "jobs"
     (tmp_path / "other").mkdir()
     for path, reason in ((tmp_path / "other", "neither a task nor a Harbor job"), (tmp_path / "no", "not exist")):
-        with pytest.raises(OddishError, match=reason):
+        with pytest.raises(click.UsageError, match=reason):
             kind_of(path)
-    with pytest.raises(OddishError, match="is a file"):
+    with pytest.raises(click.UsageError, match="is a file"):
         kind_of(job / "config.json")
 
 
