@@ -13,7 +13,7 @@ from oddish.transcript.adapter import Source
 from oddish.transcript.events import Event, Scribe, as_text
 from oddish.transcript.lines import RecordAdapter
 from oddish.transcript.seen import Seen
-from oddish.transcript.usage import UNNAMED, Figures, Tally, Usage, beside_cache, model_name, priced_like
+from oddish.transcript.usage import UNNAMED, Figures, Tally, Usage, beside_cache, model_name, price, priced_like
 
 OUTPUT = "claude-code.txt"
 SYNTHETIC = "<synthetic>"
@@ -116,7 +116,7 @@ class ClaudeCode(RecordAdapter):
             self._reported.put((session, name), model_name(name), figures)
         if not models and isinstance(record.get("usage"), dict):
             # Releases without modelUsage: the main agent alone.
-            figures = _figures(record["usage"])._replace(cost=None)
+            figures = _figures(record["usage"])._replace(cost=price(record.get("total_cost_usd")))
             self._reported.put((session, ""), self.model or UNNAMED, figures)
 
     def _system(self, path: str, record: dict[str, Any]) -> Iterable[Event]:
