@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import functools
 import random
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,8 +46,9 @@ from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
-from oddish.worker.spending import spent
+from oddish.worker.spending import spent, spent_so_far
 from oddish.worker.stages import Stages
+from oddish.worker.tail import Tail
 from oddish.worker.taskcache import TaskCache, writable
 from oddish.worker.workspace import Workspace
 
@@ -163,7 +166,7 @@ class Execution:
                 writable(shared, directory / OWN_TASK, further_services=_has_services(spec)) as task_dir,
             ):
                 run = self._request(spec, task_dir, directory)
-                done = await self._drive(run, Reference.from_record(spec.harbor), Redactor(spec.secrets()))
+                done = await self._drive(run, Reference.from_record(spec.harbor), self._followed(spec, run))
         except AttemptCrashed as error:
             redactor = Redactor(spec.secrets() if spec else ())
             printed = await asyncio.to_thread(last_words, directory, redactor)
@@ -207,8 +210,12 @@ class Execution:
             ]
         return run
 
-    async def _drive(self, run: Run, reference: Reference | None, redactor: Redactor) -> Done:
-        place = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")
+    def _followed(self, spec: TrialSpec, run: Run) -> AbstractAsyncContextManager[Tail]:
+        logs = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")
+        redact, spend = Redactor(spec.secrets()).text, functools.partial(spent_so_far, spec, self._services.prices)
+        return self._services.live.follow(self.claim, spec.agent, logs, redact=redact, spend=spend)
+
+    async def _drive(self, run: Run, reference: Reference | None, followed: AbstractAsyncContextManager[Tail]) -> Done:
         async with contextlib.AsyncExitStack() as stack:
             stages = await stack.enter_async_context(Stages(self._record_stage))
             if reference is not None:
@@ -216,10 +223,7 @@ class Execution:
             engine = await self._engine(stack, reference)
             if engine is None:
                 return Done(type="done", trial_dir=None, cancelled=True, failure=None)
-            async with (
-                self._services.live.follow(self.claim, run["agent"], place, redact=redactor.text) as tail,
-                engine.attempt(run) as child,
-            ):
+            async with followed as tail, engine.attempt(run) as child:
                 self._cleared_up = False
                 watchers = [
                     asyncio.create_task(self._cancel_when_asked(child)),

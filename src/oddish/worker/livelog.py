@@ -16,10 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.queue.claim import Claim
 from oddish.settings import Settings
 from oddish.trials.events import append
+from oddish.trials.ledger import checkpoint
 from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LIVE_DROPPED, LIVE_EVENTS, LIVE_FAILURES
 from oddish.worker.persistence import passing
-from oddish.worker.tail import Tail
+from oddish.worker.tail import Spend, Tail
 
 WRITTEN_AT_ONCE = 500
 """Events of one attempt in one transaction."""
@@ -49,13 +50,13 @@ class LiveLogs:
 
     @contextlib.asynccontextmanager
     async def follow(
-        self, claim: Claim, agent: str, place: Place, *, redact: Callable[[str], str]
+        self, claim: Claim, agent: str, place: Place, *, redact: Callable[[str], str], spend: Spend
     ) -> AsyncIterator[Tail]:
-        """Store what the agent writes to ``place`` until the context is left, and then the rest of it.
+        """Store what the agent writes to ``place``, and spends, until the context is left, and then the rest of it.
 
         Nothing more is stored when it is left by cancellation: the claim may be lost.
         """
-        tail = Tail(claim, agent, place, redact=redact, max_events=self._settings.live_max_events)
+        tail = Tail(claim, agent, place, redact=redact, spend=spend, max_events=self._settings.live_max_events)
         self._tails.append(tail)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
@@ -100,20 +101,23 @@ class LiveLogs:
             await self._write(waiting)
 
     def _has_news(self, tail: Tail) -> bool:
-        return tail in self._tails and bool(tail.pending)
+        return tail in self._tails and bool(tail.pending or tail.spent)
 
     async def _write(self, tails: Sequence[Tail]) -> None:
         batch = {tail.claim: list(itertools.islice(tail.pending, WRITTEN_AT_ONCE)) for tail in tails}
+        spent = {tail.claim: tail.spent for tail in tails if tail.spent is not None}
         try:
             async with asyncio.timeout(WRITE_SECONDS), self._database.begin() as connection:
                 owning = await append(connection, batch)
+                if known := {claim: spending for claim, spending in spent.items() if claim in owning}:
+                    await checkpoint(connection, known)
         except (SQLAlchemyError, TimeoutError) as error:
             await self._not_written(tails, error)
             return
         self._pause = self._writable_at = 0.0
         for tail in tails:
             if tail.claim in owning:
-                tail.stored(len(batch[tail.claim]))
+                tail.stored(len(batch[tail.claim]), spent.get(tail.claim))
                 tail.failures = 0
                 LIVE_EVENTS.inc(len(batch[tail.claim]))
             else:
@@ -132,7 +136,7 @@ class LiveLogs:
                 await self._write([tail])
         else:
             [tail] = tails
-            tail.stored(min(len(tail.pending), WRITTEN_AT_ONCE))
+            tail.stored(min(len(tail.pending), WRITTEN_AT_ONCE), tail.spent)
             self._failed(tail, "write", str(error.orig))
 
     def _failed(self, tail: Tail, what: str, error: str) -> None:

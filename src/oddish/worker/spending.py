@@ -1,4 +1,4 @@
-"""What an attempt that has ended spent, from the files that it left."""
+"""What an attempt has spent: so far, and from the files that it left."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,9 +8,9 @@ import structlog
 
 from oddish.engine.results import TrialFacts
 from oddish.pricing import Prices
-from oddish.transcript import settled
+from oddish.transcript import Usage, settled
 from oddish.trials.ledger import Spending
-from oddish.trials.settlement import Asked, settle
+from oddish.trials.settlement import Asked, settle, so_far
 from oddish.trials.spec import TrialSpec
 
 log = structlog.get_logger()
@@ -23,6 +23,11 @@ def spent(spec: TrialSpec, facts: TrialFacts, trial_dir: Path, prices: Prices) -
     if spending.cost_usd is None and spending.output_tokens:
         log.warning("trial_cost_unpriced", agent=spec.agent, model=spending.model)
     return spending
+
+
+def spent_so_far(spec: TrialSpec, prices: Prices, counted: Usage) -> Spending:
+    """What an attempt that runs has spent, by what is known of its logs."""
+    return so_far(asked(spec), counted, prices, datetime.now(UTC))
 
 
 def asked(spec: TrialSpec) -> Asked:

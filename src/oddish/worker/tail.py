@@ -1,5 +1,6 @@
 """The live transcript of one attempt: what its agent writes, as numbered events, until they are stored."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -8,8 +9,12 @@ from oddish.engine.protocol import LogLine, LogsLine
 from oddish.queue.claim import Claim
 from oddish.transcript import Event, Usage, adapter, printed
 from oddish.trials.events import Entry
+from oddish.trials.ledger import Spending
 from oddish.worker.logfiles import LogFiles, Place
 from oddish.worker.metrics import LIVE_DROPPED
+
+type Spend = Callable[[Usage], Spending]
+"""What a usage costs."""
 
 HEARD_CHARACTERS = 4 * 1024 * 1024
 """Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
@@ -27,57 +32,63 @@ class Tail:
         place: Place,
         *,
         redact: Callable[[str], str],
+        spend: Spend,
         max_events: int,
     ) -> None:
         """``place`` has the agent's logs, sooner or later; ``redact`` takes the secrets out of a text."""
         self.claim = claim
         self.pending: deque[Entry] = deque()
         """Events to be stored, in their order."""
+        self.spent: Spending | None = None
+        """What the agent has spent, if that is to be stored."""
         self.failures = 0
         """In a row."""
         self._adapter = adapter(agent, redact)
         self._files = LogFiles(self._adapter.sources, place)
         self._printed = printed(self._adapter)
-        self._heard: deque[str] = deque()
+        self._heard: list[str] = []
         self._waiting = 0
+        self._hearing = threading.Lock()
         self._seq = 0
         self._max_events = max_events
-
-    @property
-    def usage(self) -> Usage:
-        return self._adapter.usage
-
-    @property
-    def model(self) -> str | None:
-        """That answered last, as the agent names it."""
-        return self._adapter.model
+        self._spend = spend
+        self._usage = Usage()
 
     def hear(self, line: LogLine | LogsLine) -> None:
         """Take what the engine says of the agent: what it printed, or where its logs are while it runs."""
         if line["type"] == "logs":
             self._files.prefer(Place(Path(line["base"]), line["below"]))
         elif line["phase"] == "agent":
-            if self._waiting + len(line["text"]) > HEARD_CHARACTERS:
-                LIVE_DROPPED.labels("line").inc()
-                return
-            self._waiting += len(line["text"])
-            self._heard.append(line["text"])
+            with self._hearing:
+                if self._waiting + len(line["text"]) > HEARD_CHARACTERS:
+                    LIVE_DROPPED.labels("line").inc()
+                    return
+                self._waiting += len(line["text"])
+                self._heard.append(line["text"])
 
     def read(self, *, last: bool = False) -> None:
         """Take in what is new; everything, once nothing more will come."""
+        found = self._listen()
         for _ in range(MOST_LOOKS if last else 1):
             if not self._look():
                 break
+            found = True
         if last:
             self._add(self._adapter.finish())
+        elif not found:
+            return
+        if (usage := self._adapter.usage) != self._usage:
+            self._usage = usage
+            self.spent = self._spend(usage)
 
-    def stored(self, count: int) -> None:
-        """The first ``count`` of the pending events are where they belong."""
+    def stored(self, count: int, spent: Spending | None) -> None:
+        """The first ``count`` of the pending events are where they belong, and so is what was spent."""
         for _ in range(count):
             self.pending.popleft()
+        if self.spent is spent:
+            self.spent = None
 
     def _look(self) -> bool:
-        self._listen()
         found = False
         for piece in self._files.news():
             found = True
@@ -86,14 +97,15 @@ class Tail:
             self._add(self._adapter.feed(piece.path, piece.data))
         return found
 
-    def _listen(self) -> None:
+    def _listen(self) -> bool:
         """What was heard is what the printed file has; whichever comes first is read."""
-        while self._heard:
-            text = self._heard.popleft()
-            self._waiting -= len(text)
-            if self._printed is not None and self._files.leave_out(self._printed):
-                path = self._printed.glob.replace("*", "output")
-                self._add(self._adapter.feed(path, text.encode(errors="replace")))
+        with self._hearing:
+            heard, self._heard, self._waiting = "".join(self._heard), [], 0
+        if not heard or self._printed is None or not self._files.leave_out(self._printed):
+            return False
+        path = self._printed.glob.replace("*", "output")
+        self._add(self._adapter.feed(path, heard.encode(errors="replace")))
+        return True
 
     def _add(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -1,6 +1,7 @@
 """Live transcripts are stored while attempts run, and never get in their way."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -12,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.db.engine import connect
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
+from oddish.transcript import Usage
 from oddish.trials.events import page
+from oddish.trials.ledger import Spending
 from oddish.worker import livelog
 from oddish.worker.livelog import LiveLogs
 from oddish.worker.logfiles import Place
@@ -21,8 +24,6 @@ from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
 
 pytestmark = pytest.mark.anyio
-
-type Follow = Callable[[Claim], AbstractAsyncContextManager[Tail]]
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ async def claims(deployment: Deployment) -> list[Claim]:
     return [await claimed(deployment) for _ in range(2)]
 
 
-def live_logs(deployment: Deployment, database: AsyncEngine | None = None) -> LiveLogs:
-    settings = deployment.settings.model_copy(update={"live_interval_seconds": 0.02})
+def live_logs(deployment: Deployment, database: AsyncEngine | None = None, **changes: object) -> LiveLogs:
+    settings = deployment.settings.model_copy(update={"live_interval_seconds": 0.02} | changes)
     return LiveLogs(settings, database or deployment.database)
 
 
@@ -48,13 +49,32 @@ def place(tmp_path: Path, claim: Claim) -> Place:
     return Place(tmp_path / claim.label, "agent")
 
 
-def write(place: Place, words: str) -> None:
-    with (place.base / place.below / "oracle.txt").open("a") as file:
+def write(place: Place, words: str, name: str = "oracle.txt") -> None:
+    with (place.base / place.below / name).open("a") as file:
         file.write(words)
 
 
 def unchanged(words: str) -> str:
     return words
+
+
+def a_cent_a_token(usage: Usage) -> Spending:
+    if "priceless" in usage.by_model:
+        raise ZeroDivisionError
+    return Spending(input_tokens=usage.input_tokens, cost_usd=usage.input_tokens / 100)
+
+
+def follow(
+    live: LiveLogs, claim: Claim, place: Place, *, agent: str = "oracle", redact: Callable[[str], str] = unchanged
+) -> AbstractAsyncContextManager[Tail]:
+    return live.follow(claim, agent, place, redact=redact, spend=a_cent_a_token)
+
+
+def answered(tokens: int, model: str = "m", words: str = "an answer") -> str:
+    """A line as Claude Code prints it."""
+    usage = {"input_tokens": tokens, "output_tokens": 0}
+    message = {"id": f"{tokens}", "model": model, "content": [{"type": "text", "text": words}], "usage": usage}
+    return json.dumps({"type": "assistant", "uuid": f"{tokens}", "message": message}) + "\n"
 
 
 async def stored(deployment: Deployment, claim: Claim) -> list[str]:
@@ -70,7 +90,7 @@ async def until_stored(deployment: Deployment, claim: Claim, *words: str) -> Non
 
 
 async def ended_by(error: BaseException, deployment: Deployment, claim: Claim, folder: Place) -> None:
-    async with live_logs(deployment).follow(claim, "oracle", folder, redact=unchanged):
+    async with follow(live_logs(deployment), claim, folder):
         write(folder, "last words\n")
         raise error
 
@@ -80,8 +100,8 @@ async def test_several_attempts_are_stored_together_while_they_run_and_to_their_
 ) -> None:
     live = live_logs(deployment)
     first, second = (place(tmp_path, claim) for claim in claims)
-    async with live.follow(claims[0], "oracle", first, redact=unchanged):
-        async with live.follow(claims[1], "oracle", second, redact=unchanged):
+    async with follow(live, claims[0], first):
+        async with follow(live, claims[1], second):
             write(first, "one\n")
             write(second, "uno\n")
             await until_stored(deployment, claims[0], "one")
@@ -92,14 +112,43 @@ async def test_several_attempts_are_stored_together_while_they_run_and_to_their_
     assert await stored(deployment, claims[0]) == ["one", "two"]
 
 
+async def test_what_an_agent_spends_is_kept_while_it_runs_though_no_more_of_it_is_shown(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    async def kept() -> tuple[int | None, float | None]:
+        row = (await deployment.attempts(claims[0].subject_id))[0]
+        return row["input_tokens"], row["cost_usd"]
+
+    live = live_logs(deployment, live_max_events=1)
+    folder = place(tmp_path, claims[0])
+    async with follow(live, claims[0], folder, agent="claude-code"):
+        write(folder, answered(1), "claude-code.txt")
+        async with asyncio.timeout(10):
+            while await kept() != (1, 0.01):  # noqa: ASYNC110 - the database does not tell this test
+                await asyncio.sleep(0.01)
+        write(folder, answered(2) + answered(3), "claude-code.txt")
+    assert await kept() == (6, 0.06)
+    assert await stored(deployment, claims[0]) == ["an answer", "Only the first 1 events are shown live."]
+
+
+async def test_a_price_that_cannot_be_told_leaves_the_transcript(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment)
+    folder = place(tmp_path, claims[0])
+    async with follow(live, claims[0], folder, agent="claude-code"):
+        write(folder, answered(1, model="priceless"), "claude-code.txt")
+        await until_stored(deployment, claims[0], "an answer")
+
+
 async def test_an_attempt_that_was_taken_away_is_followed_no_more(
     deployment: Deployment, claims: list[Claim], tmp_path: Path
 ) -> None:
     live = live_logs(deployment)
     lost, kept = (place(tmp_path, claim) for claim in claims)
     async with (
-        live.follow(claims[0], "oracle", lost, redact=unchanged),
-        live.follow(claims[1], "oracle", kept, redact=unchanged),
+        follow(live, claims[0], lost),
+        follow(live, claims[1], kept),
     ):
         async with deployment.database.begin() as connection:
             await lose(connection, claims[0])
@@ -123,7 +172,7 @@ async def test_a_database_that_is_away_holds_nobody_up(
     nowhere = connect("postgresql+psycopg://nobody@/nothing?host=/nonexistent", role="test")
     live = live_logs(deployment, nowhere)
     folder = place(tmp_path, claims[0])
-    async with asyncio.timeout(livelog.LAST_SECONDS), live.follow(claims[0], "oracle", folder, redact=unchanged):
+    async with asyncio.timeout(livelog.LAST_SECONDS), follow(live, claims[0], folder):
         write(folder, "unheard\n")
         await asyncio.sleep(0.1)
     await nowhere.dispose()
@@ -134,7 +183,7 @@ async def test_events_wait_for_a_database_that_comes_back(
 ) -> None:
     live = live_logs(deployment)
     folder = place(tmp_path, claims[0])
-    async with live.follow(claims[0], "oracle", folder, redact=unchanged):
+    async with follow(live, claims[0], folder):
         async with deployment.database.connect() as connection:
             await connection.execute(
                 text(
@@ -155,8 +204,8 @@ async def test_an_attempt_whose_logs_cannot_be_read_or_stored_harms_no_other(
     live = live_logs(deployment)
     bad, good = (place(tmp_path, claim) for claim in claims)
     async with (
-        live.follow(claims[0], "oracle", bad, redact=unchanged),
-        live.follow(claims[1], "oracle", good, redact=unchanged),
+        follow(live, claims[0], bad),
+        follow(live, claims[1], good),
     ):
         for number in range(livelog.MOST_FAILURES + 1):
             write(bad, "refused\n")
@@ -174,8 +223,8 @@ async def test_a_defect_in_reading_ends_a_transcript_and_no_trial(
     live = live_logs(deployment)
     bad, good = (place(tmp_path, claim) for claim in claims)
     async with (
-        live.follow(claims[0], "oracle", bad, redact=broken),
-        live.follow(claims[1], "oracle", good, redact=unchanged),
+        follow(live, claims[0], bad, redact=broken),
+        follow(live, claims[1], good),
     ):
         for number in range(livelog.MOST_FAILURES + 1):
             write(bad, "unreadable\n")

@@ -9,6 +9,8 @@ from oddish.engine.protocol import LogLine, LogsLine
 from oddish.engine.redaction import Redactor
 from oddish.metrics import REGISTRY
 from oddish.queue.claim import Claim
+from oddish.transcript import Usage
+from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
 from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
@@ -17,7 +19,11 @@ from oddish.worker.tail import Tail
 def make(trial: Path, agent: str = "oracle", max_events: int = 100) -> Tail:
     claim = Claim(1, "org", "trial", "trial-0", 1, uuid.uuid4(), 1, 3, 0, 0)
     redactor = Redactor(["correct-horse"])
-    return Tail(claim, agent, Place(trial, "agent"), redact=redactor.text, max_events=max_events)
+    return Tail(claim, agent, Place(trial, "agent"), redact=redactor.text, spend=unpriced, max_events=max_events)
+
+
+def unpriced(usage: Usage) -> Spending:
+    return Spending(input_tokens=usage.input_tokens)
 
 
 def texts(tail: Tail) -> list[str]:
