@@ -19,7 +19,6 @@ from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
 from oddish.listening import listen, url_of
 from oddish.logs import configure_logging
 from oddish.metrics import name_process, watch_pool
-from oddish.readiness import Readiness
 from oddish.settings import Settings, UnreadableSetting, read_settings
 
 GRACE_SECONDS = 10
@@ -35,11 +34,13 @@ class DrainingServer(uvicorn.Server):
     """Told to end by SIGTERM, it says for a while that it is not ready before it stops accepting requests.
 
     Whoever spreads requests over several servers has that while to notice. A second signal, or SIGINT, cuts it short.
+    Those who follow trials are let go then: they come again, to another server or to the next one here.
     """
 
-    def __init__(self, config: uvicorn.Config, readiness: Readiness, drain_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, services: Services, drain_seconds: float) -> None:
         super().__init__(config)
-        self._readiness = readiness
+        self._readiness = services.readiness
+        self._feeds = services.feeds
         self._drain_seconds = drain_seconds
         self._loop = asyncio.get_running_loop()
 
@@ -51,6 +52,10 @@ class DrainingServer(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_seconds, self._stop)
         else:
             super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._feeds.end()
+        await super().shutdown(sockets)
 
     def _stop(self) -> None:
         self.should_exit = True
@@ -94,7 +99,7 @@ async def serve(settings: Settings) -> None:
     for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn answers them, then raises them once more
         signal.signal(ending, lambda *_: None)
     gc.freeze()  # what is loaded stays loaded: looking through it at each collection delays answers by 90 ms
-    await DrainingServer(config, services.readiness, settings.drain_seconds).serve(sockets=[listener])
+    await DrainingServer(config, services, settings.drain_seconds).serve(sockets=[listener])
 
 
 def most_connections() -> int:

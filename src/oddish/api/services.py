@@ -10,6 +10,8 @@ from starlette.requests import Request
 
 from oddish import readiness
 from oddish.api.activity import ActivityMark
+from oddish.api.feeds import Feeds
+from oddish.api.following import Told
 from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
@@ -54,6 +56,7 @@ class Services:
     activity: ActivityMark | None
     readiness: Readiness
     backlog: Recent[Backlog]
+    feeds: Feeds[Told]
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -80,6 +83,7 @@ class Services:
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
+            feeds=Feeds(settings.database_url),
         )
 
     async def prepare(self) -> None:

@@ -16,6 +16,7 @@ from oddish.cli.group import LazyGroup
         "ls": ("oddish.cli.ls", "List tasks, found by what they are and what came of them."),
         "upload": ("oddish.cli.upload", "Register tasks, or import trials of Harbor jobs."),
         "status": ("oddish.cli.status", "Show the system, a task, a trial or an experiment."),
+        "logs": ("oddish.cli.logs", "Show what an agent says, does and costs, also while it runs."),
         "costs": ("oddish.cli.costs", "Show what was spent."),
         "pull": ("oddish.cli.pull", "Copy the files of trials and tasks to this machine."),
         "tag": ("oddish.cli.tag", "Tag a task, or take tags away."),

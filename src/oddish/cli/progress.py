@@ -39,6 +39,15 @@ def summary(snapshot: Snapshot) -> str:
     return f"{found.done}/{found.total} done" + (f": {parts}" if parts else "")
 
 
+def trial_line(trial: Trial) -> str:
+    """A trial, what has become of it, and why."""
+    if succeeded(trial):
+        note = short_note(trial)
+        reward = NOT_VERIFIED if unverified(trial) else f"reward {number(trial['reward'])}"
+        return f"{trial['id']}  success  {reward}" + (f"  ({note})" if note else "")
+    return f"{trial['id']}  {word(trial)}  {detail(trial)}"
+
+
 class NoProgress:
     """Waits in silence."""
 
@@ -87,14 +96,7 @@ class PlainProgress:
             state = (trial["status"], trial.get("harbor_stage"), trial["attempts"])
             if self._seen.get(trial["id"]) != state:
                 self._seen[trial["id"]] = state
-                self._write(self._line(trial))
-
-    def _line(self, trial: Trial) -> str:
-        if succeeded(trial):
-            note = short_note(trial)
-            reward = NOT_VERIFIED if unverified(trial) else f"reward {number(trial['reward'])}"
-            return f"{trial['id']}  success  {reward}" + (f"  ({note})" if note else "")
-        return f"{trial['id']}  {word(trial)}  {detail(trial)}"
+                self._write(trial_line(trial))
 
     def _numbers(self, snapshot: Snapshot) -> None:
         if not snapshot.complete and self._clock() - self._summary_at < SUMMARY_EVERY:

@@ -152,12 +152,12 @@ def detail(trial: Trial) -> str:
         wait = queue.get("reason") if queue else None
         return "; ".join([_before(trial), *([one_line(wait)] if wait else [])])
     if status == "running":
-        return "recording the result" if stage == "completed" else _stage(stage or "running")
+        return "recording the result" if stage == "completed" else stage_label(stage or "running")
     if stage == "cancelled":
         return brief(error or "cancelled")
     if ambiguous(trial):
         return note(trial) or AMBIGUOUS
-    return brief(error) if error else (_stage(stage) if stage else status)
+    return brief(error) if error else (stage_label(stage) if stage else status)
 
 
 def _before(trial: Trial) -> str:
@@ -172,7 +172,7 @@ def _before(trial: Trial) -> str:
 def waiting_reason(trial: Trial) -> str:
     queue = trial.get("queue_info")
     stage = trial.get("harbor_stage")
-    reasons = [_stage(stage)] if stage and stage != "trial_started" else []
+    reasons = [stage_label(stage)] if stage and stage != "trial_started" else []
     if queue:
         reasons += _queue_reasons(queue, trial)
     return "; ".join(reasons) or brief(trial.get("error_message") or "queued")
@@ -200,7 +200,7 @@ def _sharers(trial: Trial) -> str:
     return " and ".join(BASELINES) if trial["agent"] in BASELINES else "agents without a model"
 
 
-def _stage(stage: str) -> str:
+def stage_label(stage: str) -> str:
     return STAGES.get(stage, one_line(stage.replace("_", " ")))
 
 

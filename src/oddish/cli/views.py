@@ -7,6 +7,7 @@ from oddish.cli.details import Details, log_end
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask
 from oddish.cli.output import say
 from oddish.cli.progress import summary
+from oddish.cli.spending import cost, tokens
 from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, one_line
 from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, state, word
@@ -66,8 +67,8 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Took": between(trial["started_at"], trial["finished_at"]),
         "Phases": _phases(trial.get("phase_timing")),
         "Tests": _tests(trial.get("result")),
-        "Tokens": _tokens(trial),
-        "Cost": _cost(trial),
+        "Tokens": tokens(trial),
+        "Cost": cost(trial),
         "Files": None if details.files is None else str(details.files),
         "Replaced by": trial.get("superseded_by_trial_id"),
     }
@@ -142,16 +143,3 @@ def _notes(result: dict[str, JSON] | None) -> list[str]:
     environment = (result or {}).get("_environment")
     notes = environment.get("notes") if isinstance(environment, dict) else None
     return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
-
-
-def _tokens(trial: Trial) -> str | None:
-    if trial.get("input_tokens") is None and trial.get("output_tokens") is None:
-        return None
-    cached = trial.get("cache_tokens")
-    read = f"{trial.get('input_tokens') or 0} in" + (f" ({cached} cached)" if cached else "")
-    return f"{read}, {trial.get('output_tokens') or 0} out"
-
-
-def _cost(trial: Trial) -> str | None:
-    cost = trial.get("cost_usd")
-    return None if cost is None else f"{'~' if trial.get('cost_is_estimated') else ''}${cost:.4f}"

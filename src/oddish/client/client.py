@@ -19,6 +19,7 @@ from oddish.client.evidence import Evidence
 from oddish.client.imports import Imports
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
+from oddish.client.live import Live
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members, misshapen
 from oddish.client.sharing import Sharing
@@ -126,6 +127,11 @@ class Client:
     def evidence(self) -> Evidence:
         """What the attempts at a trial left."""
         return Evidence(self._connection)
+
+    @property
+    def live(self) -> Live:
+        """What trials say and do while they run."""
+        return Live(self._connection)
 
     @property
     def versions(self) -> Versions:

@@ -3,7 +3,8 @@
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import IO, Protocol, cast
 from urllib.request import getproxies
@@ -26,6 +27,8 @@ UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0, read=300.0)
 """Of each piece that is sent and of the answer after the last one, not of the whole."""
 DOWNLOAD_TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
 """Of each piece that arrives, not of the whole."""
+STREAM_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)
+"""Between two pieces; a server that has nothing to say says so every 15 seconds."""
 EXAMINATION_TIMEOUT = httpx2.Timeout(300.0, connect=5.0)
 """Of a call for which the server reads a whole archive."""
 IN_PROGRESS = "idempotency_key_in_progress"
@@ -178,10 +181,37 @@ class Connection:
                     raise trouble
             if attempt >= self._retry.attempts:
                 raise trouble
-            pause = self._retry.delay(attempt, asked_to_wait)
-            if pause >= WORTH_MENTIONING:
-                self._waiting(trouble.message, pause)
-            self._sleep(pause)
+            self.pause(trouble.message, attempt, asked_to_wait)
+
+    @contextmanager
+    def stream(self, path: str, *, accept: str, headers: Mapping[str, str]) -> Iterator[Iterator[bytes]]:
+        """The pieces of an answer of the media type ``accept`` as they come. Nothing is tried again here."""
+        sent = {**self._authorization, "Accept": accept, "Accept-Encoding": "identity", **headers}
+        try:
+            with self._http.stream("GET", f"{self.base_url}{path}", headers=sent, timeout=STREAM_TIMEOUT) as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise _refusal(response)
+                self._meet(response)
+                if not response.headers.get("content-type", "").startswith(accept):
+                    raise UnexpectedAnswer(
+                        f"{self.base_url} answered GET {path.partition('?')[0]} with something other than {accept}.",
+                        fix="Check that the address is that of an oddish server, and that its version fits this one.",
+                    )
+                yield response.iter_bytes()
+        except httpx2.RequestError as error:
+            raise self._unreachable(error) from error
+
+    def patience(self, *, met: bool) -> int:
+        """How many attempts a call is worth, ``met`` or not by an answer before."""
+        return self._retry.reconnects if met else self._retry.attempts
+
+    def pause(self, reason: str, attempt: int, asked_to_wait: float | None = None) -> None:
+        """Wait before the attempt after ``attempt``, and say so where that takes more than a moment."""
+        seconds = self._retry.delay(attempt, asked_to_wait)
+        if seconds >= WORTH_MENTIONING:
+            self._waiting(reason, seconds)
+        self._sleep(seconds)
 
     def _target(self, url: str) -> httpx2.URL:
         """An address that the server named, relative to its own."""
@@ -215,7 +245,7 @@ class Connection:
             except httpx2.RequestError as error:
                 trouble = self._unreachable(error)
                 comes_back = self._met and isinstance(error, httpx2.ConnectError)
-                if not may_repeat or attempt >= (self._retry.reconnects if comes_back else self._retry.attempts):
+                if not may_repeat or attempt >= self.patience(met=comes_back):
                     raise trouble from error
                 reason = trouble.message
             else:
@@ -224,10 +254,7 @@ class Connection:
                     return response, attempt
                 asked_to_wait = retry_after(response.headers)
                 reason = _refusal(response).message
-            pause = self._retry.delay(attempt, asked_to_wait)
-            if pause >= WORTH_MENTIONING:
-                self._waiting(reason, pause)
-            self._sleep(pause)
+            self.pause(reason, attempt, asked_to_wait)
 
     def _paced(self, client: httpx2.Client, request: Callable[[], httpx2.Request], pace: Pace) -> httpx2.Response:
         with pace.turn() as turn:

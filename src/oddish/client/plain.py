@@ -97,8 +97,10 @@ class _Body(httpx2.SyncByteStream):
         self._connection, self._answer = connection, answer
 
     def __iter__(self) -> Iterator[bytes]:
+        """Of an answer whose length nobody knows each piece as it comes: it may be one that goes on."""
         with _translated(httpx2.ReadTimeout, httpx2.ReadError):
-            while piece := self._answer.read(PIECE):
+            read = self._answer.read1 if self._answer.chunked else self._answer.read
+            while piece := read(PIECE):
                 yield piece
             if self._answer.length:
                 raise http.client.IncompleteRead(b"", self._answer.length)

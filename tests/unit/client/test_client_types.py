@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import imports, queuestate, spending, stored, types
+from oddish.client import imports, live, queuestate, spending, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -40,6 +40,10 @@ PAIRS = [
     ("DebugFiles", "evidence.DebugFiles"),
     ("StoredPlace", "evidence.PlaceResponse"),
     ("StoredObject", "evidence.ObjectResponse"),
+    ("LiveUsage", "live.LiveUsage"),
+    ("LiveState", "live.LiveState"),
+    ("LiveEvent", "live.LiveEvent"),
+    ("LivePage", "live.LivePage"),
     ("TaskVersion", "versions.TaskVersionResponse"),
     ("TaskDetail", "versions.TaskDetail"),
     ("VersionSummary", "versions.VersionSummary"),
@@ -102,7 +106,9 @@ def model_of(path: str) -> type[BaseModel]:
 
 def typed_dict(name: str) -> Any:
     return next(
-        found for module in (types, queuestate, stored, imports, spending) if (found := getattr(module, name, None))
+        found
+        for module in (types, queuestate, stored, imports, live, spending)
+        if (found := getattr(module, name, None))
     )
 
 

@@ -1,0 +1,102 @@
+"""Those who follow trials: woken by the database, one connection for all of them, and reading together."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from typing import Any
+
+import psycopg
+
+from oddish.db.url import plain
+from oddish.trials.events import LIVE_CHANNEL
+
+MOST_FOLLOWERS = 1000
+"""Of one server, so that there is room for those who ask for something else."""
+TICK_SECONDS = 5.0
+"""How often everything that is followed is looked at, whether or not there was a word of it."""
+RETRY_SECONDS = 1.0
+
+
+class Feed[Found]:
+    """A trial that somebody follows. Those who read the same after the same change share one reading."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.followers = 0
+        self._changed = asyncio.Event()
+        self._readings: dict[Hashable, asyncio.Task[Found]] = {}
+
+    def change(self) -> None:
+        self.changes += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def changed(self, since: int) -> None:
+        """Returns when there have been more changes than ``since``."""
+        if self.changes == since:
+            await self._changed.wait()
+
+    async def read(self, what: Hashable, read: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
+        """What a reading finds that began after the last change; ``what`` is equal where the same is read."""
+        key = what, self.changes
+        if (reading := self._readings.get(key)) is None:
+            reading = self._readings[key] = asyncio.create_task(read())
+            reading.add_done_callback(lambda _: self._readings.pop(key))
+        return await asyncio.shield(reading)
+
+
+class Feeds[Found]:
+    """The feeds of one server by the ids of their trials. It listens while there are any."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = plain(database_url)
+        self._feeds: dict[str, Feed[Found]] = {}
+        self._listening: asyncio.Task[None] | None = None
+        self.ended = False
+
+    @property
+    def followers(self) -> int:
+        return sum(feed.followers for feed in self._feeds.values())
+
+    @property
+    def full(self) -> bool:
+        return self.followers >= MOST_FOLLOWERS
+
+    @contextlib.asynccontextmanager
+    async def follow(self, trial_id: str) -> AsyncIterator[Feed[Found]]:
+        feed = self._feeds.setdefault(trial_id, Feed())
+        feed.followers += 1
+        self._listening = self._listening or asyncio.create_task(self._listen())
+        try:
+            yield feed
+        finally:
+            feed.followers -= 1
+            if not feed.followers:
+                del self._feeds[trial_id]
+            if not self._feeds:
+                self._listening.cancel()
+                self._listening = None
+
+    def end(self) -> None:
+        """Wakes all followers for the last time: the server is about to end."""
+        self.ended = True
+        self._change_all()
+
+    def _change_all(self) -> None:
+        for feed in self._feeds.values():
+            feed.change()
+
+    async def _listen(self) -> None:
+        while True:
+            with contextlib.suppress(psycopg.Error, OSError):
+                async with await psycopg.AsyncConnection.connect(
+                    self._url, autocommit=True, application_name="oddish-follow"
+                ) as connection:
+                    await connection.execute(f"LISTEN {LIVE_CHANNEL}")
+                    while True:
+                        self._change_all()
+                        async for notification in connection.notifies(timeout=TICK_SECONDS):
+                            if (feed := self._feeds.get(notification.payload)) is not None:
+                                feed.change()
+            self._change_all()
+            await asyncio.sleep(RETRY_SECONDS)

@@ -1,0 +1,105 @@
+"""A trial that is followed, as server-sent events: its transcript, its state, its end."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from oddish.api.eventstream import HEARTBEAT, HEARTBEAT_SECONDS, RECONNECT, frame
+from oddish.api.feeds import Feed, Feeds
+from oddish.errors import OddishError
+from oddish.schemas.live import LiveEvent, LiveState
+from oddish.trials.following import LivePage, Place
+
+STREAM_SECONDS = 900.0
+"""After which a follower has to come again, with a key that is still good."""
+CHUNK_CHARACTERS = 64 * 1024
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A trial as some may see it."""
+
+    trial_id: str
+    seen_by: str
+    """Whoever is equal in this sees the same."""
+    read: Callable[[Place], Coroutine[Any, Any, LivePage]]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A page, and its events as they are sent, worked out once for all who are at the same place."""
+
+    page: LivePage
+    chunks: list[str]
+    state: str
+
+
+async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncGenerator[str]:
+    """Frames from ``place`` to the end of the trial, or as long as one connection may take."""
+    ends = time.monotonic() + STREAM_SECONDS
+    said, state = time.monotonic(), ""
+    async with feeds.follow(followed.trial_id) as feed:
+        yield RECONNECT
+        while not feeds.ended and time.monotonic() < ends:
+            changes = feed.changes
+            told = await _told(feed, followed, place)
+            if told is None:
+                return
+            news = [*told.chunks, *([told.state] if told.state != state else [])]
+            for chunk in news:
+                yield chunk
+            place, state = told.page.place, told.state
+            if told.page.last:
+                yield frame({}, event="end")
+                return
+            if news:
+                said = time.monotonic()
+            elif time.monotonic() - said >= HEARTBEAT_SECONDS:
+                yield HEARTBEAT
+                said = time.monotonic()
+            if not (told.page.full or told.page.done):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(HEARTBEAT_SECONDS):
+                        await feed.changed(changes)
+
+
+async def _told(feed: Feed[Told], followed: Followed, place: Place) -> Told | None:
+    """None where nothing can be read any more: whoever comes again is told why."""
+
+    async def read() -> Told:
+        page = await followed.read(place)
+        return Told(page, list(_chunks(page)), frame(_document(LiveState.model_validate(page)), event="state"))
+
+    try:
+        return await feed.read((followed.seen_by, place), read)
+    except OddishError:
+        return None
+    except SQLAlchemyError as error:
+        log.warning("trial not followed", trial=followed.trial_id, error=str(error.__cause__ or error))
+        return None
+
+
+def _chunks(page: LivePage) -> Iterator[str]:
+    """The events, as many at once as make a chunk."""
+    chunk, size = list[str](), 0
+    for event in page.events:
+        document = {"attempt": page.attempt} | _document(LiveEvent.model_validate(event))
+        chunk.append(frame(document, place=f"{page.attempt}:{event.seq}"))
+        size += len(chunk[-1])
+        if size >= CHUNK_CHARACTERS:
+            yield "".join(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield "".join(chunk)
+
+
+def _document(body: LiveEvent | LiveState) -> dict[str, object]:
+    return body.model_dump(mode="json")

@@ -1,0 +1,123 @@
+"""Following a trial: what its current attempt has said and done, what that took, and whether it goes on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from oddish.db.tables import attempts, trials
+from oddish.identity.principal import Principal
+from oddish.trials.events import PAGE_LIMIT, StoredEntry, page
+from oddish.trials.live import is_live
+from oddish.trials.queries import UNFINISHED, no_trial
+
+FIRST_ATTEMPT = 1
+"""What a trial is at that has not begun."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a follower is: an attempt, which its epoch tells apart, and the last event of it that was read."""
+
+    attempt: int | None = None
+    """None: the current one, whichever that is."""
+    after_seq: int = 0
+
+
+@dataclass(frozen=True)
+class LiveUsage:
+    """What an attempt took so far; None where nothing is known of it."""
+
+    input_tokens: int | None = None
+    """All of the input, what was read from and written to a cache included."""
+    cache_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    cost_is_estimated: bool | None = None
+
+
+@dataclass(frozen=True)
+class LivePage:
+    attempt: int
+    events: Sequence[StoredEntry]
+    next_seq: int
+    """Where the next page begins: ``after_seq`` of the call that asks for it."""
+    usage: LiveUsage
+    harbor_stage: str | None
+    done: bool
+    """The trial has ended."""
+    full: bool
+    """There may be more right now."""
+
+    @property
+    def place(self) -> Place:
+        return Place(self.attempt, self.next_seq)
+
+    @property
+    def last(self) -> bool:
+        return self.done and not self.events
+
+
+async def live_page(
+    connection: AsyncConnection,
+    principal: Principal,
+    trial_id: str,
+    place: Place,
+    *,
+    limit: int = PAGE_LIMIT,
+    published_in: str | None = None,
+) -> LivePage:
+    """What comes after ``place``; from the first event where that is in another attempt than the current one.
+
+    ``published_in`` restricts it to the trials that are shown to the public of that experiment. Two statements: what
+    the trial is first, so that a trial that has ended has all of its events in what is read after that. Raises
+    ``NotFound``.
+    """
+    statement = _current(principal, trial_id)
+    if published_in is not None:
+        statement = statement.where(trials.c.experiment_id == published_in, is_live())
+    row = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        raise no_trial(trial_id)
+    attempt = row.epoch or FIRST_ATTEMPT
+    after_seq = place.after_seq if place.attempt in (None, attempt) else 0
+    events = await page(connection, trial_id, attempt=attempt, after_seq=after_seq, limit=limit)
+    return LivePage(
+        attempt=attempt,
+        events=events,
+        next_seq=events[-1].seq if events else after_seq,
+        usage=LiveUsage(
+            input_tokens=row.input_tokens,
+            cache_tokens=row.cache_tokens,
+            cache_write_tokens=row.cache_write_tokens,
+            output_tokens=row.output_tokens,
+            cost_usd=row.cost_usd,
+            cost_is_estimated=row.cost_is_estimated,
+        ),
+        harbor_stage=row.harbor_stage,
+        done=row.status not in UNFINISHED,
+        full=len(events) == limit,
+    )
+
+
+def _current(principal: Principal, trial_id: str) -> Select[tuple[object, ...]]:
+    """The trial with its newest attempt, if it has any."""
+    return (
+        select(
+            trials.c.status,
+            trials.c.harbor_stage,
+            attempts.c.epoch,
+            attempts.c.input_tokens,
+            attempts.c.cache_tokens,
+            attempts.c.cache_write_tokens,
+            attempts.c.output_tokens,
+            attempts.c.cost_usd,
+            attempts.c.cost_is_estimated,
+        )
+        .select_from(trials.outerjoin(attempts, attempts.c.trial_id == trials.c.id))
+        .where(trials.c.id == trial_id, trials.c.org_id == principal.org_id, trials.c.deleted_at.is_(None))
+        .order_by(attempts.c.epoch.desc().nulls_last())
+        .limit(1)
+    )
