@@ -10,24 +10,39 @@ import pytest
 
 from oddish import Client
 from oddish.client.types import Trial
-from oddish.db.url import plain
 from oddish.stack import client as stacks
 from oddish.stack import process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
+from support.stack_database import address
 from support.waiting import ended, eventually
 
 pytestmark = pytest.mark.long
 
 TRIALS = 4
-SECONDS = 6
+SECONDS = 3
 
 
-@pytest.fixture
-def stack(oddish_home: Path) -> Iterator[Stack]:
-    yield stacks.ensure()
-    stacks.stop()
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stack") / "home"
+
+
+@pytest.fixture(scope="module")
+def stack(home: Path) -> Iterator[Stack]:
+    """One for all: it recovers."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ODDISH_HOME", str(home))
+        environment.setenv("ODDISH_LEASE_SECONDS", "12")
+        environment.setenv("ODDISH_HEARTBEAT_SECONDS", "2")
+        yield stacks.ensure()
+        stacks.stop()
+
+
+@pytest.fixture(autouse=True)
+def at_home(oddish_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_HOME", str(home))
 
 
 @pytest.fixture
@@ -71,18 +86,13 @@ VICTIMS: dict[str, Callable[[], int]] = {
 }
 
 
-def left_over(home: Path, task_id: str) -> list[str]:
-    """Mounts below ``home`` and control groups of the task's attempts."""
-    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    groups = [str(path) for path in Path("/sys/fs/cgroup").rglob(f"*{task_id}*")]
-    return [mount for mount in mounts if mount.startswith(str(home))] + groups
+def control_groups(of: str) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").rglob(f"*{of}*"))
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_each_trial_is_recorded_once(
-    client: Client, make_task: Callable[..., Path], oddish_home: Path, victim: str
-) -> None:
-    task = client.upload(make_task("steady", solve=f"sleep {SECONDS}"))
+def test_each_trial_is_recorded_once(client: Client, make_task: Callable[..., Path], victim: str) -> None:
+    task = client.upload(make_task(f"steady-{victim.replace(' ', '-').lower()}", solve=f"sleep {SECONDS}"))
     answer = client.sweep(
         {"task_id": task["task_id"], "configs": [{"agent": "oracle", "model": None, "n_trials": TRIALS}]}
     )
@@ -97,27 +107,22 @@ def test_each_trial_is_recorded_once(
     assert [(trial["status"], trial["reward"]) for trial in done] == [("success", 1.0)] * TRIALS
     charged = sorted(trial["attempts"] for trial in done)
     assert charged == ([1] * (TRIALS - 1) + [2] if victim == "child" else [1] * TRIALS)
-    with psycopg.connect(database_url()) as connection:
+    with psycopg.connect(address()) as connection:
         recorded = connection.execute(
-            "SELECT trial_id, count(*) FROM attempts WHERE state = 'finished' AND status = 'success' GROUP BY 1"
+            "SELECT trial_id, count(*) FROM attempts WHERE state = 'finished' AND status = 'success' "
+            "AND trial_id = ANY (%s) GROUP BY 1",
+            [wanted],
         ).fetchall()
         running = connection.execute("SELECT count(*) FROM jobs WHERE state = 'running'").fetchone()
         counted = connection.execute("SELECT coalesce(sum(running), 0) FROM queue_keys").fetchone()
     assert sorted(recorded) == sorted((trial_id, 1) for trial_id in wanted)
     assert running == counted == (0,)
-    below = process.descendants(read_pid())
+    eventually(lambda: control_groups(task["task_id"]) == [])
+
+
+def test_nothing_is_left_of_it_all_when_the_stack_stops(stack: Stack, home: Path) -> None:
+    below = process.descendants(stack.pid)
     assert stacks.stop().killed == ()
     assert [entry for entry in below if entry.alive()] == []
-    assert left_over(oddish_home, task["task_id"]) == []
-
-
-def read_pid() -> int:
-    state = read_state(layout())
-    assert state is not None
-    return state.pid
-
-
-def database_url() -> str:
-    environment = Path(f"/proc/{service('worker').pid}/environ").read_bytes().split(b"\0")
-    [url] = [entry.split(b"=", 1)[1].decode() for entry in environment if entry.startswith(b"ODDISH_DATABASE_URL=")]
-    return plain(url)
+    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    assert [mount for mount in mounts if mount.startswith(str(home))] == []
