@@ -1,6 +1,5 @@
 """What does here what an option of ``harbor run`` does that ``oddish run`` has not."""
 
-
 import click
 
 from oddish.cli.group import Command

@@ -13,7 +13,7 @@ from oddish.cli.trials import counts, grouped, live_trials, state
 from oddish.client import Client
 from oddish.client.endpoint import Endpoint
 from oddish.client.errors import ApiError
-from oddish.client.types import PAGE, UNFINISHED, ExperimentRef, Health, Task, Trial
+from oddish.client.types import PAGE, ExperimentRef, Health, Load, LoadTotals, Task, Trial
 
 NEWEST = 8
 NO_WORKER = "No worker is alive: nothing runs now."
@@ -31,22 +31,22 @@ class Experiment:
 def show(client: Client, endpoint: Endpoint, *, limit: int | None, verbose: bool, as_json: bool) -> None:
     """The newest ``limit`` experiments, None being all. A few are found among the newest tasks."""
     health = client.health()
-    alive = alive_workers(client)
+    load = _load(client)
     tasks = client.tasks() if limit is not None and limit <= NEWEST else client.all_tasks()
     experiments = by_experiment(tasks)
     earlier = of_earlier_versions(tasks, experiments)
     if as_json:
-        print_json(_document(endpoint, health, alive, experiments[:limit], earlier))
+        print_json(_document(endpoint, health, load, experiments[:limit], earlier))
         return
     say(f"Server {endpoint.url}  {one_line(health['status'])}{_version(health)}")
     if verbose:
         say(f"  database {one_line(health['database'])}, chosen by {endpoint.source}, client {__version__}")
         say(f"  tasks: {_tally(Counter(map(state, tasks))) or 'none'}")
-    totals: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
+    totals = _unfinished(load, experiments)
     if endpoint.source != LOCAL and (text := skew(health)):
         say(text)
     say(f"{plural(totals['queued'], 'trial')} queued, {totals['running']} running, {totals['retrying']} retrying")
-    if alive == 0 and any(totals[status] for status in UNFINISHED):
+    if load is not None and load["workers"]["alive"] == 0 and any(totals.values()):
         warn(NO_WORKER)
     say()
     if not experiments:
@@ -101,25 +101,40 @@ def _trials_by_experiment(task: Task) -> dict[str, list[Trial]]:
 
 def alive_workers(client: Client) -> int | None:
     """None where the server does not tell."""
+    load = _load(client)
+    return None if load is None else load["workers"]["alive"]
+
+
+def _load(client: Client) -> Load | None:
+    """None where the server does not tell."""
     try:
-        return client.load()["workers"]["alive"]
+        return client.load()
     except ApiError as error:
         if error.http_status != 404:
             raise
         return None
 
 
+def _unfinished(load: Load | None, experiments: list[Experiment]) -> LoadTotals:
+    """Of all tasks and versions where the server tells, else of the experiments that were read."""
+    if load is not None and (told := load.get("totals")) is not None:
+        return told
+    counted: Counter[str] = sum((experiment.counts for experiment in experiments), Counter())
+    return {"queued": counted["queued"], "running": counted["running"], "retrying": counted["retrying"]}
+
+
 def _document(
     endpoint: Endpoint,
     health: Health,
-    alive: int | None,
+    load: Load | None,
     experiments: list[Experiment],
     earlier: list[ExperimentRef],
 ) -> dict[str, object]:
     return {
         "api_url": endpoint.url,
         "health": health,
-        "workers": {"alive": alive},
+        "workers": {"alive": load and load["workers"]["alive"]},
+        "trials": _unfinished(load, experiments),
         "experiments": [
             {
                 "id": experiment.id,

@@ -27,12 +27,21 @@ class WorkersLoad(TypedDict):
     alive: int
 
 
+class LoadTotals(TypedDict):
+    """Unfinished trials of the organisation."""
+
+    queued: int
+    running: int
+    retrying: int
+
+
 class Load(TypedDict):
     """How busy a deployment is."""
 
     submit_ceiling: NotRequired[int]
     """Submissions that one client should have under way at most."""
     workers: WorkersLoad
+    totals: NotRequired[LoadTotals]
 
 
 class UploadedVersion(TypedDict):

@@ -96,6 +96,8 @@ class FakeServer:
     unretryable: dict[str, str] = field(default_factory=dict)
     """Why trials cannot run again, by their ids."""
     workers: int = 1
+    unfinished: dict[str, int] | None = None
+    """Trials of all tasks and versions; None: it does not tell."""
     version: str = "9.9.9"
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -179,7 +181,8 @@ class FakeServer:
         }
 
     def get_load(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
-        return 200, {"workers": {"alive": self.workers}}
+        load: dict[str, Any] = {"workers": {"alive": self.workers}}
+        return 200, load if self.unfinished is None else load | {"totals": self.unfinished}
 
     def get_tasks(self, body: Any, query: dict[str, str]) -> tuple[int, object]:
         self.tick(self)

@@ -171,6 +171,13 @@ def test_an_unknown_id_is_tried_as_an_experiment(server: Any, invoke: Any, greet
         assert "Experiment calm-fern-0001  2/3 done: 1 running, 1 success, 1 cancelled" in output
 
 
+def test_trials_of_every_version_are_counted_where_the_server_tells(server: Any, invoke: Any, greet: Any) -> None:
+    assert "0 trials queued, 1 running, 0 retrying" in invoke("status").output
+    server.unfinished = {"queued": 1, "running": 3, "retrying": 2}
+    assert "1 trial queued, 3 running, 2 retrying" in invoke("status").output
+    assert json.loads(invoke("status", "--json").stdout)["trials"] == server.unfinished
+
+
 @pytest.mark.parametrize("option", ["-e", "-E", "--experiment"])
 def test_an_experiment_by_option(server: Any, invoke: Any, greet: Any, option: str) -> None:
     assert "Experiment calm-fern-0001" in invoke("status", option, "calm-fern-0001").output

@@ -66,6 +66,11 @@ async def test_a_success_ends_the_trial(deployment: Deployment, trial_id: str) -
     assert (trial["status"], trial["reward"], trial["decided_by_epoch"]) == ("success", 1.0, 1)
     assert (trial["total_tool_calls"], trial["tool_counts"], trial["duration_seconds"]) == (3, {"bash": 2}, 1.5)
     assert trial["finished_at"] is not None
+    async with deployment.database.connect() as connection:
+        unsaid = await connection.scalar(
+            text("SELECT t.result IS NULL AND a.failure IS NULL FROM trials t JOIN attempts a ON a.trial_id = t.id")
+        )
+    assert unsaid, "what nobody said is no JSON null"
 
 
 async def test_a_failure_runs_again_within_the_budget_and_shows_no_reward_meanwhile(

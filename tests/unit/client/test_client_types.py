@@ -14,6 +14,7 @@ PAIRS = [
     ("Health", "health.Health"),
     ("Load", "load.Load"),
     ("WorkersLoad", "load.WorkersLoad"),
+    ("LoadTotals", "load.Totals"),
     ("UploadedVersion", "uploads.UploadedVersion"),
     ("UploadTarget", "uploads.UploadTarget"),
     ("Submitted", "submission.TaskResponse"),
