@@ -92,7 +92,8 @@ class Queue:
             await connection.execute(text(statement), parameters)
 
     async def rows(self, statement: str, **parameters: object) -> list[tuple]:
-        async with self.engine.begin() as connection:
+        """What a statement that changes nothing finds."""
+        async with self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
             return [tuple(row) for row in await connection.execute(text(statement), parameters)]
 
     async def states(self) -> dict[str, str]:
@@ -107,11 +108,12 @@ class Queue:
 
     async def pass_time(self, seconds: float, *, leases: bool = True) -> None:
         """Shift every time that the queue compares with the clock; leases unless they are renewed meanwhile."""
-        async with self.engine.begin() as connection:
-            for table, columns in TIMES.items():
-                if table != "workers" or leases:
-                    shifted = ", ".join(f"{column} = {column} - make_interval(secs => :seconds)" for column in columns)
-                    await connection.execute(text(f"UPDATE {table} SET {shifted}"), {"seconds": seconds})  # noqa: S608
+        shifts = []
+        for table, columns in TIMES.items():
+            if table != "workers" or leases:
+                shifted = ", ".join(f"{column} = {column} - make_interval(secs => :seconds)" for column in columns)
+                shifts.append(f"{table}_ AS (UPDATE {table} SET {shifted})")  # noqa: S608
+        await self.execute(f"WITH {', '.join(shifts)} SELECT", seconds=seconds)
 
     async def miscounted(self) -> list[tuple]:
         """Counters of keys, lanes and caps that differ from the jobs they count."""

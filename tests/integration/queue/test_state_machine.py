@@ -16,7 +16,7 @@ EXPLORE = "ODDISH_TEST_MACHINE_RUNS"
 """Names a number of runs with random seeds, for a longer look than every test run takes."""
 
 PROFILE = settings(
-    max_examples=int(os.environ.get(EXPLORE, "15")),
+    max_examples=int(os.environ.get(EXPLORE, "10")),
     derandomize=EXPLORE not in os.environ,
     stateful_step_count=50,
     deadline=None,
