@@ -249,34 +249,36 @@ async def test_a_killed_child_is_a_crash_with_its_signal(
 
 
 async def test_a_killed_fork_server_takes_its_attempts_along_and_can_be_started_again(
-    server: ForkServer, make_task: MakeTask, make_run: MakeRun
+    own_server: ForkServer, make_task: MakeTask, make_run: MakeRun
 ) -> None:
     run = make_run(make_task(solve=SLEEP))
-    async with server.attempt(run) as attempt:
+    async with own_server.attempt(run) as attempt:
         await agent_started(attempt, run)
         assert attempt.pid is not None
-        assert server.pid is not None
+        assert own_server.pid is not None
         processes = family(attempt.pid)
-        os.kill(server.pid, signal.SIGKILL)
+        os.kill(own_server.pid, signal.SIGKILL)
         with pytest.raises(AttemptLost):
             async for _ in attempt:
                 pass
         await until(lambda: not running(processes))
     with pytest.raises(EngineUnavailable):
-        async with server.attempt(make_run(make_task(), "t-1.1-abc")):
+        async with own_server.attempt(make_run(make_task(), "t-1.1-abc")):
             pass
-    await server.start()
-    done, _ = await finish(server, make_run(make_task(), "t-2.1-abc"))
+    await own_server.start()
+    done, _ = await finish(own_server, make_run(make_task(), "t-2.1-abc"))
     assert done["failure"] is None
 
 
-async def test_closing_the_server_ends_what_runs(server: ForkServer, make_task: MakeTask, make_run: MakeRun) -> None:
+async def test_closing_the_server_ends_what_runs(
+    own_server: ForkServer, make_task: MakeTask, make_run: MakeRun
+) -> None:
     run = make_run(make_task(solve=SLEEP))
-    async with server.attempt(run) as attempt:
+    async with own_server.attempt(run) as attempt:
         await agent_started(attempt, run)
-        assert server.pid is not None
-        processes = family(server.pid)
-        await server.close()
+        assert own_server.pid is not None
+        processes = family(own_server.pid)
+        await own_server.close()
         with pytest.raises(AttemptLost):
             await attempt.wait()
     await until(lambda: not running(processes))
@@ -299,13 +301,13 @@ async def test_a_label_runs_once_at_a_time(server: ForkServer, make_task: MakeTa
 
 
 async def test_an_attempt_with_a_model_does_not_hold_up_others(
-    server: ForkServer, make_task: MakeTask, make_run: MakeRun
+    own_server: ForkServer, make_task: MakeTask, make_run: MakeRun
 ) -> None:
     task = make_task()
     order: list[str] = []
 
     async def note(run: Run) -> Done:
-        done, _ = await finish(server, run)
+        done, _ = await finish(own_server, run)
         order.append(run["attempt"])
         return done
 
