@@ -23,6 +23,7 @@ def variables(name: str) -> dict[str, str]:
 
 def _remove_fencing() -> None:
     from oddish.queue import finish
+    from oddish.trials import events
     from oddish.worker.service import WorkerService
 
     fence = " AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
@@ -30,6 +31,9 @@ def _remove_fencing() -> None:
         statement = getattr(finish, name)
         assert fence in statement
         setattr(finish, name, statement.replace(fence, ""))
+    owner = "WHERE a.state = 'running' ORDER"
+    assert owner in events.APPEND
+    _replace(events, "APPEND", events.APPEND.replace(owner, "ORDER"))
     _replace(WorkerService, "_on_fenced", lambda service, reason: None)
 
 
@@ -94,7 +98,7 @@ def _replace(owner: object, name: str, value: object) -> None:
 
 
 BREAKAGES: Mapping[str, Breakage] = {
-    "fencing removed": Breakage(_remove_fencing, frozenset({proof.ATTEMPTS})),
+    "fencing removed": Breakage(_remove_fencing, frozenset({proof.ATTEMPTS, proof.EVENTS})),
     "sweep removed": Breakage(_remove_sweep, frozenset({proof.LEFTOVERS})),
     "uploads not checked": Breakage(_damage_uploads, frozenset({proof.ARTIFACTS})),
     "manifest not written": Breakage(_omit_manifest, frozenset({proof.ARTIFACTS})),

@@ -62,6 +62,7 @@ def collect(
         drift=asyncio.run(_drift(fleet)),
         stored=asyncio.run(_read_back(fleet.store(), prefixes)),
         leftovers=leftovers,
+        events=journal.events(fleet, tag),
         defects=[f"{name}: {defect}" for name in names for defect in defects(fleet.log(name).read_text())],
     )
 

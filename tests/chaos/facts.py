@@ -62,6 +62,15 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Heard:
+    """A live event of an attempt."""
+
+    attempt: str
+    late: bool
+    """It came after the end of its attempt."""
+
+
+@dataclass(frozen=True)
 class Stored:
     """What is below one recorded prefix: as its manifest says (None: it has none), and as it was read back."""
 
@@ -103,5 +112,6 @@ class Facts:
     """Counters that do not say what they count."""
     stored: Mapping[str, Stored]
     leftovers: Sequence[Leftover]
+    events: Sequence[Heard] = ()
     defects: Sequence[str] = ()
     """Errors that servers and workers did not expect, by their logs."""

@@ -204,6 +204,7 @@ ATTEMPTS = "each attempt is recorded once"
 CANCELS = "each acknowledged cancellation holds"
 RESULTS = "each success has the reward of its work"
 ARTIFACTS = "each artifact is as its manifest and task say"
+EVENTS = "no live event comes after its attempt"
 COUNTERS = "no counter drifts"
 LEFTOVERS = "nothing is left"
 DEFECTS = "no server or worker met an unexpected error"
@@ -216,6 +217,10 @@ CHECKS: dict[str, tuple[Count, Find]] = {
     CANCELS: (lambda facts: len(facts.cancels), _cancels),
     RESULTS: (lambda facts: sum(trial.status == "success" for trial in facts.trials), _results),
     ARTIFACTS: (lambda facts: sum(len(stored.found) for stored in facts.stored.values()), _artifacts),
+    EVENTS: (
+        lambda facts: len(facts.events),
+        lambda facts: [f"an event of {event.attempt}" for event in facts.events if event.late],
+    ),
     COUNTERS: (lambda facts: 1, lambda facts: facts.drift),
     LEFTOVERS: (lambda facts: 1, lambda facts: [f"{left.kind} {left.name}" for left in facts.leftovers]),
     DEFECTS: (lambda facts: 1, lambda facts: facts.defects),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chaos import proof
-from chaos.facts import AttemptRow, Change, Digest, Expectation, Facts, Leftover, Promise, Stored, TrialRow
+from chaos.facts import AttemptRow, Change, Digest, Expectation, Facts, Heard, Leftover, Promise, Stored, TrialRow
 from chaos.proof import prove
 from oddish.queue.policy import MAX_LOSSES
 
@@ -33,6 +33,7 @@ SOUND = Facts(
     drift=[],
     stored={"p": Stored({"a": DIGEST}, {"a": DIGEST})},
     leftovers=[],
+    events=[Heard("t/2", late=False)],
 )
 
 
@@ -92,6 +93,7 @@ FLAWED: dict[str, tuple[str, Callable[[], Facts]]] = {
     "a file was damaged before it was hashed": (proof.ARTIFACTS, lambda: with_stored({"a": OTHER}, {"a": OTHER})),
     "a success kept nothing": (proof.ARTIFACTS, lambda: with_attempts(LOST, replace(WON, prefix=None))),
     "sizes are recorded wrongly": (proof.ARTIFACTS, lambda: with_attempts(LOST, replace(WON, bytes=4))),
+    "an event comes too late": (proof.EVENTS, lambda: replace(SOUND, events=[Heard("t/1", late=True)])),
     "a counter is off": (proof.COUNTERS, lambda: replace(SOUND, drift=["key p/m"])),
     "a worker met a defect": (proof.DEFECTS, lambda: replace(SOUND, defects=["worker-1: execution failed"])),
     "something is left": (proof.LEFTOVERS, lambda: replace(SOUND, leftovers=[Leftover("mount", "/m")])),

@@ -63,7 +63,12 @@ WORKS: Mapping[str, Work] = {
     work.name: work
     for work in (
         Work("short", share=4),
-        Work("sleeping", share=4, solve="sleep 4; echo slept > /logs/artifacts/slept", artifacts={"slept": b"slept\n"}),
+        Work(
+            "sleeping",
+            share=4,
+            solve="for second in 1 2 3 4; do echo $second; sleep 1; done; echo slept > /logs/artifacts/slept",
+            artifacts={"slept": b"slept\n"},
+        ),
         Work(
             "idle",
             share=2,

@@ -41,7 +41,8 @@ class LiveLogs:
 
     def __init__(self, settings: Settings, database: AsyncEngine) -> None:
         self._settings = settings
-        self._database = database
+        # A worker that freezes between two statements of a transaction would keep others from taking its attempts over.
+        self._database = database.execution_options(isolation_level="AUTOCOMMIT")
         self._tails: list[Tail] = []
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -107,7 +108,7 @@ class LiveLogs:
         batch = {tail.claim: list(itertools.islice(tail.pending, WRITTEN_AT_ONCE)) for tail in tails}
         spent = {tail.claim: tail.spent for tail in tails if tail.spent is not None}
         try:
-            async with asyncio.timeout(WRITE_SECONDS), self._database.begin() as connection:
+            async with asyncio.timeout(WRITE_SECONDS), self._database.connect() as connection:
                 owning = await append(connection, batch)
                 if known := {claim: spending for claim, spending in spent.items() if claim in owning}:
                     await checkpoint(connection, known)
