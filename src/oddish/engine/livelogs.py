@@ -7,7 +7,7 @@ environment passes them on, and whatever these do not say is fetched by a comman
 import asyncio
 import contextvars
 import traceback
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from harbor.environments.base import BaseEnvironment
 from harbor.models.trial.paths import EnvironmentPaths
@@ -49,11 +49,12 @@ class LiveLogs:
         self._redactor = redactor
         reader = adapter(run["agent"])
         self._sources, self._output = reader.sources, printed(reader)
+        self._homes = [PurePosixPath(home) for home in reader.homes]
         self._on_disk = False
         self._heard = False
         self._fetches_output = False
         """Rather than to pass it on: it came in no other way when it was first looked for."""
-        self._announced = False
+        self._announced: set[tuple[Path, str]] = set()
         self._over = asyncio.Event()
         self._fetching: asyncio.Task[None] | None = None
 
@@ -61,11 +62,11 @@ class LiveLogs:
         """The agent starts, perhaps with another step of the task."""
         self._over.set()
         self._over = asyncio.Event()
-        place = self._place(environment)
-        self._on_disk = place is not None
-        if place is not None:
+        places = self._places(environment)
+        self._on_disk = bool(places)
+        for place in places:
             self._announce(*place)
-        elif self._run["agent"] not in ON_THE_WORKER:
+        if not places and self._run["agent"] not in ON_THE_WORKER:
             # Not in the context of the agent, whose output is passed on.
             fetching = self._fetch(environment, self._over)
             self._fetching = asyncio.create_task(fetching, context=contextvars.Context())
@@ -80,14 +81,19 @@ class LiveLogs:
         if entry.phase == "agent" and not (self._on_disk or self._fetches_output):
             self._outbox.put_log(LogLine(type="log", phase=entry.phase, text=self._redactor.text(entry.text)))
 
-    def _place(self, environment: BaseEnvironment) -> tuple[Path, str] | None:
+    def _places(self, environment: BaseEnvironment) -> list[tuple[Path, str]]:
+        """Where on this machine the worker can read: the logs, then where the agent keeps what it logs at its end."""
         if getattr(environment, "auto_mounting", False):
-            return Path(self._run["trials_dir"]), f"{self._run['trial_name']}/{AGENT_LOGS}"
-        return getattr(environment, "logs_on_disk", None)
+            return [(Path(self._run["trials_dir"]), f"{self._run['trial_name']}/{AGENT_LOGS}")]
+        on_disk = getattr(environment, "on_disk", None)
+        if on_disk is None:
+            return []
+        logs = on_disk(EnvironmentPaths().agent_dir)
+        return [] if logs is None else [logs, *filter(None, map(on_disk, self._homes))]
 
     def _announce(self, base: Path, below: str) -> None:
-        if not self._announced:
-            self._announced = True
+        if (base, below) not in self._announced:
+            self._announced.add((base, below))
             self._outbox.put(LogsLine(type="logs", base=str(base), below=below))
 
     async def _fetch(self, environment: BaseEnvironment, over: asyncio.Event) -> None:

@@ -38,6 +38,11 @@ class Adapter(Protocol):
         """In the order in which they should be read when there is something new in several."""
         ...
 
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """Folders of the sandbox, beside that of the logs, in which files of the sources are while the agent runs."""
+        ...
+
     def feed(self, path: str, data: bytes) -> list[Event]:
         """The events in the next bytes of a file, or in the whole content of a rewritten one.
 

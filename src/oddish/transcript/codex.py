@@ -1,7 +1,7 @@
 """Codex: the lines it prints (``--json``), and its rollout files, which count every answered request.
 
 Printed usage is the sum over the thread, resumed runs included, and comes at the end of a run that ended well; the
-rollout has a record for each response. Under Harbor the rollout is there when the agent has ended.
+rollout has a record for each response. Harbor copies the rollout to the logs when the agent has ended.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ class Codex(RecordAdapter):
     """Tokens: those of each response of the rollouts, or the printed sums where these are higher."""
 
     sources = (Source("sessions/*/*/*/rollout-*.jsonl"), Source(OUTPUT))
+    homes = ("/installed-agent/codex-home",)
 
     def __init__(self, scribe: Scribe) -> None:
         super().__init__(scribe)

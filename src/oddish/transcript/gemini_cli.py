@@ -1,7 +1,7 @@
 """Gemini CLI: what it prints, which is text alone, and its session file, which has tools and tokens.
 
-Under Harbor the session file is there when the agent has ended. A record is written again, under the same id, when the
-results of its tools have arrived.
+Harbor copies the session file to the logs when the agent has ended. A record is written again, under the same id, when
+the results of its tools have arrived.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,8 @@ from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, tokens, w
 class GeminiCli(EchoAdapter):
     """Tokens: those of each answer, thoughts counted as output."""
 
-    sources = (Source("gemini-cli.trajectory.jsonl"), Source("gemini-cli.txt"))
+    sources = (Source("*/chats/session-*.jsonl"), Source("gemini-cli.trajectory.jsonl"), Source("gemini-cli.txt"))
+    homes = ("/root/.gemini/tmp",)
 
     def __init__(self, scribe: Scribe) -> None:
         super().__init__(scribe)

@@ -69,6 +69,7 @@ class LineAdapter:
     """An adapter whose files grow by lines. By itself it shows them as text."""
 
     sources: tuple[Source, ...] = ()
+    homes: tuple[str, ...] = ()
 
     def __init__(self, scribe: Scribe) -> None:
         self.scribe = scribe

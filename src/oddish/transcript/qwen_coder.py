@@ -1,6 +1,6 @@
 """Qwen Code: what it prints, which is its last answer, and its session file (``--chat-recording``).
 
-Under Harbor the session file is there when the agent has ended.
+Harbor copies the session file to the logs when the agent has ended.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,12 @@ from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, with_cach
 class QwenCoder(EchoAdapter):
     """Tokens: those of each answer. Unlike Gemini CLI's, its output includes the thoughts."""
 
-    sources = (Source("qwen-sessions/*/chats/*.jsonl"), Source("qwen-code.txt"))
+    sources = (
+        Source("projects/*/chats/*.jsonl"),
+        Source("qwen-sessions/*/chats/*.jsonl"),
+        Source("qwen-code.txt"),
+    )
+    homes = ("/root/.qwen",)
 
     def __init__(self, scribe: Scribe) -> None:
         super().__init__(scribe)

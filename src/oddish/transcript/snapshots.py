@@ -25,6 +25,7 @@ class SnapshotAdapter:
     """An adapter whose files are JSON objects with a list of steps. A list that does not continue is another run."""
 
     sources: tuple[Source, ...] = ()
+    homes: tuple[str, ...] = ()
 
     def __init__(self, scribe: Scribe) -> None:
         self.scribe = scribe

@@ -9,11 +9,12 @@ from oddish.engine.protocol import LogLine, LogsLine
 from oddish.engine.redaction import Redactor
 from oddish.metrics import REGISTRY
 from oddish.queue.claim import Claim
-from oddish.transcript import Usage
+from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
 from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
+from support.agent_logs import KEPT, captures
 
 
 def make(trial: Path, agent: str = "oracle", max_events: int = 100) -> Tail:
@@ -116,3 +117,30 @@ def test_an_agent_that_prints_faster_than_it_is_read_loses_lines(logs: Path, mon
     tail.read()
     assert texts(tail) == ["1234", "567"] * 2
     assert dropped() == before + 1
+
+
+AT_HOME = {
+    "codex": ("installed-agent/codex-home/sessions/2026/11/29/{}", "sessions/2026/11/29/{}"),
+    "gemini-cli": ("root/.gemini/tmp/app/chats/{}", "gemini-cli.trajectory.jsonl"),
+    "qwen-coder": ("root/.qwen/projects/-data-app/chats/{}", "qwen-sessions/-data-app/chats/{}"),
+}
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini-cli", "qwen-coder"])
+def test_sessions_are_read_where_the_agent_keeps_them_and_not_again_in_the_logs(
+    agent: str, logs: Path, tmp_path: Path
+) -> None:
+    [capture] = [log for log in captures(KEPT) if (log.agent, log.variant) == (agent, "thinking")]
+    [session] = capture.folder.rglob("sessions/**/*.jsonl")
+    tail, sandbox = make(logs.parent, agent), tmp_path / "sandbox"
+    for home in adapter(agent).homes:
+        tail.hear(LogsLine(type="logs", base=str(sandbox), below=home.lstrip("/")))
+    at_home, copied = (path.format(session.name) for path in AT_HOME[agent])
+    told = []
+    for file in (sandbox / at_home, logs / copied):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(session.read_bytes())
+        tail.read()
+        assert tail.spent == unpriced(Usage(capture.server["input"]))
+        told.append(len(tail.pending))
+    assert told[0] == told[1]

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
@@ -14,7 +14,6 @@ from harbor.environments.capabilities import EnvironmentCapabilities, Environmen
 from harbor.environments.definition import COMPOSE_FILE_NAME, DOCKERFILE_NAME, require_agent_environment_definition
 from harbor.models.task.config import HealthcheckConfig
 from harbor.models.trial.config import ResourceMode
-from harbor.models.trial.paths import EnvironmentPaths
 from harbor.utils.path_filter import filter_paths_by_patterns
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -104,12 +103,10 @@ class LocalEnvironment(BaseEnvironment):
         if reason := support().reason:
             raise SystemExit(reason)
 
-    @property
-    def logs_on_disk(self) -> tuple[Path, str] | None:
-        """Where the agent's logs are on this machine: a directory, and their folder from there. None: elsewhere."""
-        logs = EnvironmentPaths().agent_dir
-        mounted = any(logs.is_relative_to(mount["target"]) for mount in self._host_mounts)
-        return None if mounted else (self._running().written, str(logs.relative_to("/")))
+    def on_disk(self, folder: PurePosixPath) -> tuple[Path, str] | None:
+        """Where a folder of the sandbox is on this machine: a directory, and the folder from there. None: elsewhere."""
+        mounted = any(folder.is_relative_to(mount["target"]) for mount in self._host_mounts)
+        return None if mounted else (self._running().written, str(folder.relative_to("/")))
 
     @property
     def fidelity_notes(self) -> tuple[str, ...]:
