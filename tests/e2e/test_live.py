@@ -10,6 +10,7 @@ import pytest
 
 from oddish.trials.events import StoredEntry, page
 from support.deployments import Deployment, RunningWorker
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -24,9 +25,10 @@ async def said(deployment: Deployment, trial_id: str, attempt: int = 1) -> list[
 
 
 async def until_said(deployment: Deployment, trial_id: str, words: str, attempt: int = 1) -> None:
-    async with asyncio.timeout(30):
-        while words not in await said(deployment, trial_id, attempt):  # noqa: ASYNC110 - another process writes it
-            await asyncio.sleep(0.05)
+    async def found() -> bool:
+        return words in await said(deployment, trial_id, attempt)
+
+    await until(found)
 
 
 async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_ended(
@@ -60,7 +62,8 @@ async def test_when_a_worker_is_killed_the_next_attempt_begins_a_transcript_of_i
         sys.executable,
         *("-m", "oddish.worker"),
         env=dict(os.environ)
-        | {"ODDISH_HOME": str(deployment.settings.home), "ODDISH_DATABASE_URL": deployment.settings.database_url},
+        | {"ODDISH_HOME": str(deployment.settings.home), "ODDISH_DATABASE_URL": deployment.settings.database_url}
+        | {"ODDISH_LEASE_SECONDS": "12", "ODDISH_HEARTBEAT_SECONDS": "1"},
     )
     await until_said(deployment, trial_id, "5")
     worker.kill()
