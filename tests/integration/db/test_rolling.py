@@ -1,6 +1,5 @@
 """A deployment moves on to another schema while it works."""
 
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from oddish.db.revision import HEAD
 from oddish.db.url import plain
 from oddish.stack.database import schema
 from support.migrations import NEXT, release
+from support.waiting import eventually
 
 EXPANDS = "ALTER TABLE jobs ADD COLUMN colour text"
 CONTRACTS = "ALTER TABLE jobs DROP COLUMN memory_mb"
@@ -156,6 +156,4 @@ def test_a_table_that_stays_locked_leaves_the_schema_as_it_was(
 
 def wait_until_somebody_waits(connection: psycopg.Connection) -> None:
     waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'jobs'::regclass)"
-    pause = threading.Event()
-    while connection.execute(waits).fetchone() != (True,):
-        pause.wait(0.01)
+    eventually(lambda: connection.execute(waits).fetchone() == (True,), 30)
