@@ -6,12 +6,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
-from oddish.cli.output import say
+from oddish.cli.output import LINE_EVERY, say
 from oddish.cli.progress import is_terminal
 from oddish.cli.text import duration, plural
-
-LINE_EVERY = 5.0
-"""Seconds between two lines where there is no terminal."""
 
 
 class Counter(Protocol):

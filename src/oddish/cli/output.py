@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDE = 1000
+LINE_EVERY = 5.0
+"""Seconds between two lines about how far something is, where nobody looks at a bar."""
 
 
 def say(text: str = "", *, err: bool = False) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from oddish.cli.output import say
+from oddish.cli.output import LINE_EVERY, say
 from oddish.cli.tally import left, tally
 from oddish.cli.text import number, one_line, plural
 from oddish.cli.trials import NOT_VERIFIED, detail, short_note, succeeded, unverified, word
@@ -14,7 +14,6 @@ from oddish.cli.watch import GIVE_UP_AFTER, Outage, Progress, Snapshot
 from oddish.client.types import Trial
 
 SINGLE_LINES = 20
-SUMMARY_EVERY = 5.0
 PATIENCE = f"The watch ends after {GIVE_UP_AFTER / 60:.0f} minutes without an answer."
 
 
@@ -99,7 +98,7 @@ class PlainProgress:
                 self._write(trial_line(trial))
 
     def _numbers(self, snapshot: Snapshot) -> None:
-        if not snapshot.complete and self._clock() - self._summary_at < SUMMARY_EVERY:
+        if not snapshot.complete and self._clock() - self._summary_at < LINE_EVERY:
             return
         found = tally(snapshot.trials)
         counted = f"{plural(found.total, 'trial')}: {found.by_status()}"

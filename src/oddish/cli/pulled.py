@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oddish.cli.lookup import Found
-from oddish.cli.output import say
+from oddish.cli.output import LINE_EVERY, say
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import command, one_line, plural
 from oddish.cli.versions import not_shown
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from oddish.pull.manifest import Manifest, TrialReport
 
 SINGLE_LINES = 20
-EVERY = 5.0
 LISTED = 20
 
 
@@ -30,7 +29,7 @@ class Teller:
 
     def __call__(self, report: "TrialReport", done: int, total: int) -> None:
         if total > SINGLE_LINES:
-            if done == total or self._clock() - self._last >= EVERY:
+            if done == total or self._clock() - self._last >= LINE_EVERY:
                 self._last = self._clock()
                 self._write(f"{done} of {total} trials")
         elif report.files_saved:

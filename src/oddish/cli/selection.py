@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from oddish.cli.datasets import Dataset, fetch
-from oddish.cli.output import notice
+from oddish.cli.output import LINE_EVERY, notice
 from oddish.cli.sweep.sweep import Source
 from oddish.cli.text import joined, one_line, plural
 from oddish.errors import InvalidInput, InvalidTask, OddishError
@@ -17,8 +17,6 @@ from oddish.tasks.definition import TaskDefinition, load_task
 from oddish.tasks.discovery import discover
 from oddish.tasks.package import PublishedFile, publish_set
 from oddish.tasks.timeouts import check_timeouts
-
-LINE_EVERY = 5.0
 
 type Look = Callable[[TaskDefinition, Sequence[PublishedFile]], None]
 

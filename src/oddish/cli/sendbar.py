@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from oddish.cli.output import noticing
+from oddish.cli.output import LINE_EVERY, noticing
 from oddish.cli.progress import is_terminal
 from oddish.cli.text import plural
 from oddish.client.types import Submitted
@@ -14,7 +14,6 @@ from oddish.client.types import Submitted
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-LINE_EVERY = 5.0
 FRAMES_PER_SECOND = 4.0
 
 

@@ -9,8 +9,9 @@ from oddish.cli.lookup import find_task, task_named
 from oddish.cli.registration import Registration
 from oddish.cli.text import command, joined, one_line, plural
 from oddish.client import Client
-from oddish.errors import InvalidInput, NotFound
+from oddish.errors import InvalidInput
 from oddish.tasks.discovery import is_task
+from oddish.tasks.missing import no_task
 
 
 class UnknownTasks(InvalidInput):
@@ -36,9 +37,7 @@ def named_target(client: Client, reference: str, trials: Sequence[JobTrial]) -> 
     """
     found = find_task(client, reference)
     if found is None:
-        raise NotFound(
-            f"There is no task {reference!r} on the server.", fix="Upload it, or look for its id with `oddish ls`."
-        )
+        raise no_task(reference)
     task = found.task
     names = sorted({trial.task.name for trial in trials})
     if len(names) > 1:

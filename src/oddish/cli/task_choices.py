@@ -10,6 +10,7 @@ import click
 from oddish.cli.datasets import Dataset
 from oddish.cli.gathering import gathered
 from oddish.cli.sweep.sweep import NOTHING, Source, Sweep
+from oddish.cli.task_filters import FILTER_OPTIONS
 from oddish.cli.text import one_line
 
 ADDRESS = re.compile("([a-z][a-z0-9+.-]+:)/+(.*)", re.IGNORECASE | re.DOTALL)
@@ -25,27 +26,7 @@ TASK_OPTIONS = (
         metavar="TASK",
         help="Add trials to this task, by id or name, which the server has, as it is: nothing is sent.",
     ),
-    click.option(
-        "-t",
-        "-i",
-        "--task-name",
-        "--include-task-name",
-        "include",
-        multiple=True,
-        metavar="GLOB",
-        help="Only tasks whose directories have such a name.",
-    ),
-    click.option(
-        "-x",
-        "--exclude-task-name",
-        "exclude",
-        multiple=True,
-        metavar="GLOB",
-        help="No task whose directory has such a name.",
-    ),
-    click.option(
-        "-l", "--n-tasks", type=click.IntRange(min=1), metavar="N", help="At most N of the tasks that are left."
-    ),
+    *FILTER_OPTIONS,
 )
 
 

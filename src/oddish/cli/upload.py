@@ -15,6 +15,7 @@ from oddish.cli.registration import About, Declared, Tasks, register_counted
 from oddish.cli.selection import select_tasks
 from oddish.cli.session import connect, resolve, tell_skew
 from oddish.cli.sweep.sweep import Source
+from oddish.cli.task_filters import task_filters
 from oddish.cli.text import joined, one_line
 from oddish.client import Client
 from oddish.client.types import Priority
@@ -44,18 +45,7 @@ Exit codes:
 @click.option(
     "-p", "--path", "path_option", metavar="PATH", type=click.Path(path_type=Path), help="Task or dataset to register."
 )
-@click.option(
-    "-t", "--task-name", "include", multiple=True, metavar="GLOB", help="Only tasks whose directories have such a name."
-)
-@click.option(
-    "-x",
-    "--exclude-task-name",
-    "exclude",
-    multiple=True,
-    metavar="GLOB",
-    help="No task whose directory has such a name.",
-)
-@click.option("-l", "--n-tasks", type=click.IntRange(min=1), metavar="N", help="At most N of the tasks that are left.")
+@task_filters
 @dataset_options
 @click.option("--task", "target", metavar="TASK", help="Import the trials into this task, by id or name.")
 @click.option(

@@ -1,10 +1,9 @@
 """The analysis of tasks: what their trials say about the agents and about the task itself."""
 
-import secrets
 from typing import TYPE_CHECKING, cast
-from urllib.parse import quote
 
 from oddish.client.errors import AnalysisNotEnabled, ApiError
+from oddish.client.paths import segment
 from oddish.client.types import JSON
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ class Analysis:
         return self._post(task_id, "cancel")
 
     def _post(self, task_id: str, action: str) -> dict[str, JSON]:
-        path = f"/tasks/{quote(task_id, safe='')}/qa/{action}"
+        path = f"/tasks/{segment(task_id)}/qa/{action}"
         try:
-            answer = self._connection.call("POST", path, body={}, idempotency_key=secrets.token_hex(16))
+            answer = self._connection.call("POST", path, body={}, once=True)
         except ApiError as error:
             if error.http_status not in NO_SUCH_ROUTE:
                 raise

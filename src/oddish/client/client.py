@@ -1,12 +1,10 @@
 """The typed interface to an oddish server, one method per thing it can do."""
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
-from urllib.parse import quote
 
 from oddish.client.analysis import Analysis
 from oddish.client.archive import EXPIRED, packed
@@ -20,6 +18,7 @@ from oddish.client.imports import Imports
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
 from oddish.client.live import Live
+from oddish.client.paths import segment
 from oddish.client.retry import RetryPolicy
 from oddish.client.shapes import items, members, misshapen
 from oddish.client.sharing import Sharing
@@ -196,8 +195,6 @@ class Client:
 
         ``message`` describes a new version; ``user`` and ``priority`` are those of its task.
         """
-        from oddish.client.connection import EXAMINATION_TIMEOUT
-
         files = publish_set(task_dir)
         digest = content_hash(files)
         init = {"name": name or task_name(task_dir.resolve().name), "content_hash": digest} | (
@@ -230,7 +227,7 @@ class Client:
             "/tasks/upload/complete",
             body=completion | {"content_hash": digest},
             repeatable=True,
-            timeout=EXAMINATION_TIMEOUT,
+            patient=True,
         )
         return members(answer, UploadedVersion, "task_id", "content_hash")
 
@@ -244,23 +241,21 @@ class Client:
         A key is drawn for each call, so that a repetition after a lost answer creates nothing twice while a new call
         replaces what has failed since.
         """
-        key = idempotency_key or secrets.token_hex(16)
-        answer = self._connection.call("POST", "/tasks/sweep", body=request, idempotency_key=key)
+        answer = self._connection.call("POST", "/tasks/sweep", body=request, once=True, idempotency_key=idempotency_key)
         return members(answer, Submitted, *Submitted.__required_keys__)
 
     def sweep_batch(
         self, requests: Sequence[SweepRequest], *, idempotency_key: str | None = None
     ) -> list[Submitted | ApiError]:
         """As ``sweep`` for each of ``requests``, in their order: what it came to, or why it was refused."""
-        from oddish.client.connection import EXAMINATION_TIMEOUT
-
         answer = members(
             self._connection.call(
                 "POST",
                 "/tasks/sweep/batch",
                 body={"submissions": list(requests)},
-                idempotency_key=idempotency_key or secrets.token_hex(16),
-                timeout=EXAMINATION_TIMEOUT,
+                once=True,
+                idempotency_key=idempotency_key,
+                patient=True,
                 success=(200, PARTLY),
             ),
             BatchAnswer,
@@ -272,14 +267,14 @@ class Client:
         return [_outcome(result) for result in results]
 
     def task(self, task_id: str) -> Task:
-        return _task(self._connection.call("GET", f"/tasks/{_segment(task_id)}"))
+        return _task(self._connection.call("GET", f"/tasks/{segment(task_id)}"))
 
     def trial(self, trial_id: str) -> Trial:
-        return members(self._connection.call("GET", f"/trials/{_segment(trial_id)}"), Trial, *TRIAL)
+        return members(self._connection.call("GET", f"/trials/{segment(trial_id)}"), Trial, *TRIAL)
 
     def experiment(self, experiment_id: str) -> Experiment:
         """By id or name."""
-        return cast("Experiment", self._connection.call("GET", f"/experiments/{_segment(experiment_id)}"))
+        return cast("Experiment", self._connection.call("GET", f"/experiments/{segment(experiment_id)}"))
 
     def tasks(
         self,
@@ -327,7 +322,7 @@ class Client:
             body["experiment_id"] = experiment_id
         return cast(
             "Cancelled",
-            self._connection.call("POST", "/tasks/cancel", body=body, idempotency_key=secrets.token_hex(16)),
+            self._connection.call("POST", "/tasks/cancel", body=body, once=True),
         )
 
     def retry(
@@ -343,16 +338,12 @@ class Client:
 
         All of them in one transaction; each gets a new one in its place.
         """
-        from oddish.client.connection import EXAMINATION_TIMEOUT
-
         named = {"trial_ids": list(trial_ids), "task_id": task_id, "experiment_id": experiment_id}
         body: dict[str, object] = {name: value for name, value in named.items() if value}
         body["gate_baselines"] = gate_baselines
         if registry_auth:
             body["registry_auth"] = list(registry_auth)
-        answer = self._connection.call(
-            "POST", "/trials/retry", body=body, idempotency_key=secrets.token_hex(16), timeout=EXAMINATION_TIMEOUT
-        )
+        answer = self._connection.call("POST", "/trials/retry", body=body, once=True, patient=True)
         return members(answer, Retries, *Retries.__required_keys__)
 
     def delete_trial(self, trial_id: str) -> Deleted:
@@ -368,9 +359,7 @@ class Client:
         return self._delete("experiments", experiment_id)
 
     def _delete(self, collection: str, name: str) -> Deleted:
-        from oddish.client.connection import EXAMINATION_TIMEOUT
-
-        answer = self._connection.call("DELETE", f"/{collection}/{_segment(name)}", timeout=EXAMINATION_TIMEOUT)
+        answer = self._connection.call("DELETE", f"/{collection}/{segment(name)}", patient=True)
         return members(answer, Deleted, "message")
 
 
@@ -385,10 +374,6 @@ def _outcome(result: BatchResult) -> Submitted | ApiError:
     if result["success"]:
         return members(cast("JSON", result.get("task")), Submitted, *Submitted.__required_keys__)
     return ApiError(result.get("error") or {}, result["status_code"])
-
-
-def _segment(value: str) -> str:
-    return quote(value, safe="")
 
 
 def _all_pages(page: Callable[[int], list[Task]]) -> Iterator[Task]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -105,14 +106,21 @@ class Connection:
         *,
         body: Mapping[str, object] | None = None,
         params: Params | None = None,
+        once: bool = False,
         idempotency_key: str | None = None,
         repeatable: bool = False,
-        timeout: httpx2.Timeout | None = None,
+        patient: bool = False,
         success: Collection[int] = (200,),
     ) -> JSON:
-        """The JSON of a successful answer. Reads, ``repeatable`` calls and calls with a key survive passing trouble."""
+        """The JSON of a successful answer. Reads, ``repeatable`` calls and calls with a key survive passing trouble.
+
+        ``once`` draws a key where none is given, so that a repetition after a lost answer does nothing twice. The
+        answer to a ``patient`` call may take minutes.
+        """
         refuse_unstorable(body)
         headers = dict(self._authorization)
+        if once:
+            idempotency_key = idempotency_key or secrets.token_hex(16)
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key
         request = self._http.build_request(
@@ -121,7 +129,7 @@ class Connection:
             json=body,
             params=dict(params) if params else None,
             headers=headers,
-            timeout=timeout or self._http.timeout,
+            timeout=EXAMINATION_TIMEOUT if patient else self._http.timeout,
         )
         may_repeat = repeatable or method == "GET" or idempotency_key is not None
         response, _ = self._send(self._http, lambda: request, self.calls_pace, may_repeat=may_repeat)

@@ -1,8 +1,8 @@
 """What was spent; a key of scope ``full`` is needed."""
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
+from oddish.client.paths import segment
 from oddish.client.shapes import members
 from oddish.client.spending import Costs as OrganisationCosts
 from oddish.client.spending import UserCosts
@@ -24,6 +24,6 @@ class Costs:
 
     def user(self, user: str, *, window_days: int = 7) -> UserCosts:
         """What was spent by the user of that id or name."""
-        path = f"/admin/costs/users/{quote(user, safe='')}"
+        path = f"/admin/costs/users/{segment(user)}"
         answer = self._connection.call("GET", path, params={"window_days": window_days})
         return members(answer, UserCosts, "billed_user_id", "totals", "tasks", "by_model")

@@ -1,8 +1,8 @@
 """What agents need of credentials, and the secrets of the caller's organisation."""
 
 from typing import TYPE_CHECKING, cast
-from urllib.parse import quote
 
+from oddish.client.paths import segment
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON, Agents, Secret, Secrets
 
@@ -38,4 +38,4 @@ class Credentials:
 
 
 def _path(name: str) -> str:
-    return f"/secrets/{quote(name, safe='')}"
+    return f"/secrets/{segment(name)}"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 from oddish.client.errors import UnexpectedAnswer
+from oddish.client.paths import segment
 from oddish.client.shapes import items, members, misshapen
 from oddish.client.stored import DebugFiles, StructuredLogs, Trajectory
 from oddish.client.types import JSON, TrialAttempt, TrialFile, TrialFiles, TrialLogs
@@ -41,7 +42,7 @@ class Evidence:
         if (url := file.get("url")) is not None:
             self._connection.download(url, sink, signed=True)
             return
-        path = f"/trials/{quote(trial_id, safe='')}/files/{quote(file['path'])}"
+        path = f"/trials/{segment(trial_id)}/files/{quote(file['path'])}"
         query = "" if attempt is None else f"?attempt={attempt}"
         self._connection.download(f"{self._connection.base_url}{path}{query}", sink, signed=False)
 
@@ -75,7 +76,7 @@ class Evidence:
         return page
 
     def _read(self, trial_id: str, what: str, params: "Params") -> JSON:
-        return self._connection.call("GET", f"/trials/{quote(trial_id, safe='')}/{what}", params=params)
+        return self._connection.call("GET", f"/trials/{segment(trial_id)}/{what}", params=params)
 
 
 def _of(attempt: int | None) -> dict[str, str | int | bool]:

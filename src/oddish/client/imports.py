@@ -76,11 +76,9 @@ class Imports:
 
     def complete(self, batch: ImportBatch, trials: Sequence[ImportItem]) -> BatchImported:
         """Have the archive judged. ``trials`` are those that were announced; repeating it adds nothing."""
-        from oddish.client.connection import EXAMINATION_TIMEOUT
-
         body = {"import_id": batch["import_id"], "experiment_id": batch["experiment_id"], "trials": list(trials)}
         answer = self._connection.call(
-            "POST", "/trials/import/batch/complete", body=body, repeatable=True, timeout=EXAMINATION_TIMEOUT
+            "POST", "/trials/import/batch/complete", body=body, repeatable=True, patient=True
         )
         done = members(answer, BatchImported, *BatchImported.__required_keys__)
         items(cast("JSON", done["trials"]), ImportedTrial, *ImportedTrial.__required_keys__)

@@ -1,10 +1,9 @@
 """The API keys of the caller's organisation; a key of scope ``full`` is needed for all of it."""
 
-import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
-from urllib.parse import quote
 
+from oddish.client.paths import segment
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON, ApiKey, ApiKeys, NewKey, NewKeyRequest
 
@@ -21,9 +20,7 @@ class Keys:
     def create(self, request: NewKeyRequest, *, idempotency_key: str | None = None) -> NewKey:
         """Make a key; this answer is the only one that shows it, also when it had to be asked for twice."""
         return members(
-            self._connection.call(
-                "POST", "/api-keys", body=request, idempotency_key=idempotency_key or secrets.token_hex(16)
-            ),
+            self._connection.call("POST", "/api-keys", body=request, once=True, idempotency_key=idempotency_key),
             NewKey,
             *NewKey.__required_keys__,
         )
@@ -40,5 +37,5 @@ class Keys:
 
     def revoke(self, key_id: str) -> ApiKey:
         """End a key at once; repeating it changes nothing."""
-        path = f"/api-keys/{quote(key_id, safe='')}"
+        path = f"/api-keys/{segment(key_id)}"
         return members(self._connection.call("DELETE", path, repeatable=True), ApiKey, "id", "name", "user")

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast, final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from oddish.client.errors import UnexpectedAnswer
 from oddish.client.eventstream import follow
+from oddish.client.paths import segment
 from oddish.client.shapes import items, members
 from oddish.client.types import JSON
 
@@ -115,4 +116,4 @@ class Live:
 
 
 def _path(trial_id: str) -> str:
-    return f"/trials/{quote(trial_id, safe='')}/live"
+    return f"/trials/{segment(trial_id)}/live"

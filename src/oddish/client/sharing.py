@@ -1,9 +1,8 @@
 """Experiments that whoever has their link may read."""
 
-import secrets
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
+from oddish.client.paths import segment
 from oddish.client.shapes import members
 from oddish.client.types import Share
 
@@ -32,12 +31,12 @@ class Sharing:
     def url(self, share: Share) -> str | None:
         """Where a published experiment is read without a key; None unless it is published."""
         token = share["public_token"]
-        return None if token is None else f"{self._connection.base_url}/public/experiments/{quote(token, safe='')}"
+        return None if token is None else f"{self._connection.base_url}/public/experiments/{segment(token)}"
 
     def _change(self, experiment: str, verb: str) -> Share:
-        answer = self._connection.call("POST", _path(experiment, verb), idempotency_key=secrets.token_hex(16))
+        answer = self._connection.call("POST", _path(experiment, verb), once=True)
         return members(answer, Share, *Share.__required_keys__)
 
 
 def _path(experiment: str, verb: str) -> str:
-    return f"/experiments/{quote(experiment, safe='')}/{verb}"
+    return f"/experiments/{segment(experiment)}/{verb}"

@@ -1,10 +1,9 @@
 """The tags of tasks."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
+from oddish.client.paths import segment
 from oddish.client.shapes import members
 from oddish.client.types import Tagged
 
@@ -20,8 +19,8 @@ class Tags:
         """Take names away, then add tags: values by name, an empty value being none."""
         answer = self._connection.call(
             "POST",
-            f"/tasks/{quote(task_id, safe='')}/tags",
+            f"/tasks/{segment(task_id)}/tags",
             body={"add": dict(add or {}), "remove": list(remove)},
-            idempotency_key=secrets.token_hex(16),
+            once=True,
         )
         return members(answer, Tagged, *Tagged.__required_keys__)

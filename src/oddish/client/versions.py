@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oddish.client.errors import UnexpectedAnswer
+from oddish.client.paths import segment
 from oddish.client.shapes import items, members
 from oddish.client.stored import TaskArchive, TaskDetail, TaskFileContent, TaskVersion
 
@@ -53,7 +54,7 @@ class Versions:
 
 
 def _path(task_id: str, rest: str) -> str:
-    return f"/tasks/{quote(task_id, safe='')}/{rest}"
+    return f"/tasks/{segment(task_id)}/{rest}"
 
 
 def _of(version: int | None) -> "Params":

@@ -20,6 +20,7 @@ from oddish.identity.principal import Principal
 from oddish.outcome import Outcome
 from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.keys import BASELINE_AGENTS, queue_key
+from oddish.tasks.missing import no_task
 from oddish.trials.ledger import shown
 from oddish.trials.recording import Report, ending, error_message, final_stage, projection
 from oddish.trials.submission import TOUCH_EXPERIMENT
@@ -119,7 +120,7 @@ async def check_tasks(
     found = {row.id: row.last_version for row in await connection.execute(statement)}
     for task_id, versions in wanted.items():
         if task_id not in found:
-            raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
+            raise no_task(task_id)
         if missing := [version for version in versions if not 1 <= version <= found[task_id]]:
             raise NotFound(f"Task {task_id!r} has no version {missing[0]}.", fix="Leave it out for the current one.")
 
@@ -141,7 +142,7 @@ async def reserve(
     )
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
+        raise no_task(task_id)
     first = row.next_trial_index - len(versions)
     return [
         Place(task_id, row.name, version or row.current_version, first + offset, uuid4())

@@ -8,9 +8,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import tasks
-from oddish.errors import NotFound
 from oddish.identity.principal import Principal
 from oddish.tags import InvalidTag, Tag, too_many
+from oddish.tasks.missing import no_task
 
 CHANGE = text("""
 UPDATE tasks SET tags = (tags - CAST(:remove AS text[])) || CAST(:add AS jsonb), updated_at = now()
@@ -54,7 +54,7 @@ async def change_tags(
     values = {"task_id": task_id, "org_id": principal.org_id, "add": dict(add), "remove": list(remove)}
     row = (await connection.execute(CHANGE, values)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+        raise no_task(task_id)
     if add:
         _bound(row.tags)
     return TaggedTask(row.id, row.name, row.tags)

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.db.tables import task_versions, tasks
 from oddish.errors import NotFound
 from oddish.identity.principal import Principal
+from oddish.tasks.missing import no_task
 
 LIMIT = 1000
 
@@ -86,7 +87,7 @@ async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Tas
 
 def _unknown(task_id: str, version: int | None) -> NotFound:
     if version is None:
-        return NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+        return no_task(task_id)
     return NotFound(
         f"There is no version {version} of task {task_id!r} here.",
         fix=f"`oddish status {task_id} --versions` lists those there are.",

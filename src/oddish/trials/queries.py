@@ -12,6 +12,7 @@ from oddish.db.tables import tasks, trials
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.tasks.missing import no_task
 from oddish.trials.live import is_live
 
 UNFINISHED = frozenset({"queued", "running", "retrying"})
@@ -91,7 +92,7 @@ async def check_task(connection: AsyncConnection, principal: Principal, task_id:
         tasks.c.id == task_id, tasks.c.org_id == principal.org_id, tasks.c.deleted_at.is_(None)
     )
     if await connection.scalar(known) is None:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+        raise no_task(task_id)
 
 
 async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:

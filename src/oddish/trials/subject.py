@@ -8,8 +8,9 @@ from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import task_versions, tasks, trials, uploads
-from oddish.errors import Conflict, NotFound
+from oddish.errors import Conflict
 from oddish.identity.principal import Principal
+from oddish.tasks.missing import no_task
 from oddish.trials.live import is_live
 
 
@@ -30,7 +31,7 @@ async def oldest_environment(connection: AsyncConnection, principal: Principal, 
     )
     row = (await connection.execute(select(oldest).where(*_visible(principal, task_id)))).one_or_none()
     if row is None:
-        raise _no_task(task_id)
+        raise no_task(task_id)
     environment: str | None = row[0]
     return environment
 
@@ -40,7 +41,7 @@ async def locked_task(connection: AsyncConnection, principal: Principal, task_id
     statement = select(tasks).where(*_visible(principal, task_id)).with_for_update(key_share=True)
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
-        raise _no_task(task_id)
+        raise no_task(task_id)
     return row
 
 
@@ -51,10 +52,6 @@ def _visible(principal: Principal, task_id: str) -> tuple[Any, ...]:
         tasks.c.deleted_at.is_(None),
         tasks.c.current_version.is_not(None),
     )
-
-
-def _no_task(task_id: str) -> NotFound:
-    return NotFound(f"There is no task {task_id!r} here.", fix="Upload it, or look for its id with `oddish ls`.")
 
 
 async def chosen_version(connection: AsyncConnection, task: Row[Any], content_hash: str | None) -> Row[Any]:

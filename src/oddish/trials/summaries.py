@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
 from oddish.db.tables import experiments, task_experiments, tasks, trials, users
-from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
+from oddish.tasks.missing import no_task
 from oddish.trials.live import is_live
 from oddish.trials.rewards import reward_counts
 
@@ -132,7 +132,7 @@ async def get_task(connection: AsyncConnection, principal: Principal, task_id: s
     """Raises ``NotFound``."""
     found = await _read(connection, _summaries(_visible(principal.org_id).where(tasks.c.id == task_id), None))
     if not found:
-        raise NotFound(f"There is no task {task_id!r} here.", fix="`oddish ls` lists the tasks and their ids.")
+        raise no_task(task_id)
     return found[0]
 
 
