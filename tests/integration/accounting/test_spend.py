@@ -15,13 +15,16 @@ from oddish.accounting.folding import fold
 from oddish.accounting.shares import Ranking, Share
 from oddish.accounting.spend import read_breakdown, read_periods, read_tasks
 from oddish.accounting.sums import Sums
-from oddish.accounting.window import Window
+from oddish.accounting.window import Window, truncated
 from oddish.db.engine import connect
 from oddish.db.url import plain
 from support.accounts import RAN, Accounts, Ran, Spent, entries, total
 
 ORG = "org"
-NOW = datetime.now(UTC)
+HOUR = truncated(datetime.now(UTC), timedelta(hours=1))
+DAYS = (0, 1, 2, 7, 93)
+EDGES = sorted({24 * days * windows + beside for days in DAYS for windows in (1, 2) for beside in (0, 1)})
+"""Hours ago, at the beginnings of windows and of those before them."""
 MODELS = (("openai", "openai/gpt-5"), ("anthropic", "anthropic/opus"), ("openai", None))
 TRIALS_AT_MOST = 12
 
@@ -32,11 +35,11 @@ tokens = st.one_of(st.none(), st.integers(0, 2**40))
 
 @st.composite
 def attempts(draw: st.DrawFn) -> Spent:
-    hours = draw(st.one_of(st.integers(0, 50), st.integers(0, 24 * 70)))
+    hours = draw(st.one_of(st.sampled_from(EDGES), st.integers(0, 24 * 70)))
     cost, read, written = draw(costs), draw(tokens), draw(tokens)
     ran = draw(st.booleans())
     return Spent(
-        ended=NOW - timedelta(hours=hours, minutes=draw(st.integers(0, 59))),
+        ended=HOUR - timedelta(hours=hours) + timedelta(minutes=draw(st.integers(0, 59))),
         cost_usd=cost,
         estimated=draw(st.booleans()),
         input_tokens=read,
@@ -85,8 +88,8 @@ def accounts(database: str) -> Iterator[Accounts]:
         yield made
 
 
-@settings(max_examples=15)
-@given(history=steps, days=st.sampled_from([0, 1, 2, 7, 30, 93]))
+@settings(max_examples=20)
+@given(history=steps, days=st.sampled_from(DAYS))
 def test_reports_equal_what_was_spent(
     database: str, accounts: Accounts, history: Sequence[Ran | int], days: int
 ) -> None:
@@ -140,10 +143,13 @@ async def check(connection: AsyncConnection, added: Sequence[Ran], days: int) ->
         )
         tasks = await read_tasks(connection, window, org_id=ORG, user_id=user)
         assert ranks(tasks) == total(own, lambda _, trial: trial.task)
-    periods = await read_periods(connection, window, org_id=ORG)
-    before = [sums.cost_usd for hour, _, sums in everything if window.previous_start <= hour < window.start]
-    month = [sums.cost_usd for hour, _, sums in everything if (hour.year, hour.month) == (now.year, now.month)]
-    assert (periods.previous, periods.month) == (sum(before), sum(month))
+    for other in (Window(days, now) for days in DAYS):
+        periods = await read_periods(connection, other, org_id=ORG)
+        before = [sums.cost_usd for hour, _, sums in everything if other.previous_start <= hour < other.start]
+        assert periods.previous == sum(before)
+        assert periods.month == sum(
+            sums.cost_usd for hour, _, sums in everything if (hour.year, hour.month) >= (now.year, now.month)
+        )
 
 
 def parts(shares: Sequence[Share]) -> dict[tuple[object, ...], Sums]:
