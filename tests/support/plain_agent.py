@@ -64,3 +64,10 @@ class Logging(_Agent):
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
         wait = "until [ -e /app/seen-$word ]; do sleep 0.05; done"
         await environment.exec(f"for word in one two; do echo $word >> /logs/agent/own.txt; {wait}; done")
+
+
+class Waiting(_Agent):
+    """Prints one line, and another once ``/app/heard`` is there."""
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        await environment.exec("echo one; until [ -e /app/heard ]; do sleep 0.05; done; echo two")

@@ -18,7 +18,7 @@ from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence
-from oddish.engine.protocol import VERSION, Done, Failure, RegistryAuth, Run
+from oddish.engine.protocol import Done, Failure, Run
 from oddish.engine.redaction import Redactor
 from oddish.engine.results import attempt_facts, read_trial
 from oddish.errors import OddishError
@@ -46,6 +46,7 @@ from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login
+from oddish.worker.request import request
 from oddish.worker.spending import spent, spent_so_far
 from oddish.worker.stages import Stages
 from oddish.worker.tail import Tail
@@ -165,7 +166,7 @@ class Execution:
                 ) as shared,
                 writable(shared, directory / OWN_TASK, further_services=_has_services(spec)) as task_dir,
             ):
-                run = self._request(spec, task_dir, directory)
+                run = request(spec, self.claim, settings, self._services.workspace, task_dir, directory)
                 done = await self._drive(run, Reference.from_record(spec.harbor), self._followed(spec, run))
         except AttemptCrashed as error:
             redactor = Redactor(spec.secrets() if spec else ())
@@ -176,39 +177,6 @@ class Execution:
             failure = Failure(type=type(error).__name__, message=str(error), phase="creation", occurred_at=None)
             done = Done(type="done", trial_dir=None, cancelled=False, failure=failure)
         return spec, Ended("done", done, Path(done["trial_dir"]) if done["trial_dir"] else None)
-
-    def _options(self, environment: str) -> dict[str, object]:
-        settings = self._services.settings
-        own: dict[str, object] = {"cache_bytes": settings.sandbox_cache_bytes} if environment == "local" else {}
-        return own | dict(settings.environment_options.get(environment, {}))
-
-    def _request(self, spec: TrialSpec, task_dir: Path, directory: Path) -> Run:
-        run = Run(
-            type="run",
-            version=VERSION,
-            attempt=self.claim.label,
-            task_dir=str(task_dir),
-            trials_dir=str(directory),
-            trial_name=self.claim.label.lower(),
-            agent=spec.agent,
-            model=spec.model,
-            agent_kwargs=spec.agent_kwargs,
-            agent_env=spec.env,
-            environment=spec.environment,
-            environment_kwargs=self._options(spec.environment),
-            env=spec.credentials,
-            harbor=spec.harbor,
-            deadline_sec=self._services.settings.attempt_deadline_seconds,
-            memory_mb=self._services.settings.attempt_memory_mb,
-            scratch=str(self._services.workspace.sandbox),
-            owner=self._services.workspace.owner,
-        )
-        if spec.logins:
-            run["registry_auth"] = [
-                RegistryAuth(registry=login.registry, username=login.username, token=login.token)
-                for login in spec.logins
-            ]
-        return run
 
     def _followed(self, spec: TrialSpec, run: Run) -> AbstractAsyncContextManager[Tail]:
         logs = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")

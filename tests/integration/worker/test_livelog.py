@@ -22,6 +22,7 @@ from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
 from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -84,9 +85,10 @@ async def stored(deployment: Deployment, claim: Claim) -> list[str]:
 
 
 async def until_stored(deployment: Deployment, claim: Claim, *words: str) -> None:
-    async with asyncio.timeout(10):
-        while await stored(deployment, claim) != list(words):  # noqa: ASYNC110 - the database does not tell this test
-            await asyncio.sleep(0.01)
+    async def are_stored() -> bool:
+        return await stored(deployment, claim) == list(words)
+
+    await until(are_stored)
 
 
 async def ended_by(error: BaseException, deployment: Deployment, claim: Claim, folder: Place) -> None:
@@ -115,19 +117,17 @@ async def test_several_attempts_are_stored_together_while_they_run_and_to_their_
 async def test_what_an_agent_spends_is_kept_while_it_runs_though_no_more_of_it_is_shown(
     deployment: Deployment, claims: list[Claim], tmp_path: Path
 ) -> None:
-    async def kept() -> tuple[int | None, float | None]:
+    async def kept(tokens: int, dollars: float) -> bool:
         row = (await deployment.attempts(claims[0].subject_id))[0]
-        return row["input_tokens"], row["cost_usd"]
+        return (row["input_tokens"], row["cost_usd"]) == (tokens, dollars)
 
     live = live_logs(deployment, live_max_events=1)
     folder = place(tmp_path, claims[0])
     async with follow(live, claims[0], folder, agent="claude-code"):
         write(folder, answered(1), "claude-code.txt")
-        async with asyncio.timeout(10):
-            while await kept() != (1, 0.01):  # noqa: ASYNC110 - the database does not tell this test
-                await asyncio.sleep(0.01)
+        await until(lambda: kept(1, 0.01))
         write(folder, answered(2) + answered(3), "claude-code.txt")
-    assert await kept() == (6, 0.06)
+    assert await kept(6, 0.06)
     assert await stored(deployment, claims[0]) == ["an answer", "Only the first 1 events are shown live."]
 
 
