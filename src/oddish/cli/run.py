@@ -34,7 +34,8 @@ from oddish.cli.task_choices import TaskChoices, task_options
 from oddish.cli.text import command, joined, plural
 from oddish.cli.trials import BASELINES
 from oddish.cli.tuning import Tuning, tuning_options
-from oddish.client.types import Priority
+from oddish.client.endpoint import Endpoint
+from oddish.client.types import Priority, Submitted
 from oddish.errors import OddishError
 from oddish.names import experiment_name
 
@@ -193,10 +194,15 @@ def run(
         print_error(error)
         say("Nothing was started.", err=True)
         ctx.exit(1)
-    public_url = link_to(endpoint, submitted[0]["experiment_id"]) if labels.publish else None
+    ctx.exit(_tell(endpoint, submitted, plan, manner))
+
+
+def _tell(endpoint: Endpoint, submitted: list[Submitted], plan: Plan, manner: Manner) -> int:
+    """Say what was submitted and, where it is watched, what came of it; the exit code."""
+    public_url = link_to(endpoint, submitted[0]["experiment_id"]) if plan.labels.publish else None
     if manner.as_json and not manner.watches:
         print_json(submission(submitted, plan.trials_of_task, public_url))
-        return
+        return 0
     if manner.talks:
         created = sum(len(task["new_trial_ids"]) for task in submitted)
         say(f"{plural(created, 'trial')} queued." if created else "Nothing to start: the experiment has these trials.")
@@ -204,18 +210,18 @@ def run(
         say(f"Whoever has this link can read the experiment: {public_url}")
     if not manner.watches:
         say(f"Watch with: {command('status', '-e', plan.experiment, '--watch')}")
-        return
+        return 0
     try:
         end = running.watch(endpoint, submitted, plan, quiet=not manner.talks)
     except KeyboardInterrupt:
         if manner.as_json:
             raise
-        ctx.exit(INTERRUPTED)
+        return INTERRUPTED
     if manner.as_json:
         print_json(results(submitted, plan.trials_of_task, end, public_url))
     else:
         running.show(end, plan, quiet=manner.quiet)
-    ctx.exit(0 if end.successful else 1)
+    return 0 if end.successful else 1
 
 
 def _without_effect(baselines: list[str]) -> str:

@@ -58,7 +58,7 @@ def test_each_trial_is_deleted_and_one_that_is_refused_leaves_the_others(server:
 def test_an_id_of_something_else_leads_to_the_right_command(invoke: Any) -> None:
     trial = invoke("delete", f"{TASK}-0", input="y\n")
     assert (trial.exit_code, f"oddish delete --trial {TASK}-0" in trial.output) == (1, True)
-    experiment = invoke("delete", "calm-fern-0002", "-y")
+    experiment = invoke("delete", "calm-fern-0002", "-f")
     assert (experiment.exit_code, "oddish delete --experiment calm-fern-0002" in experiment.output) == (1, True)
 
 

@@ -256,6 +256,12 @@ def test_a_file_that_cannot_be_meant_is_refused_before_anything_is_sent(
     assert (document["code"], named in document["error"]) == ("usage", True), document
 
 
+def test_a_file_without_tasks_says_where_they_are_named(server: Any, invoke: Any, write: Any) -> None:
+    result = invoke("run", "-c", write("agents: [{name: nop}]"))
+    assert (result.exit_code, server.calls) == (2, [])
+    assert "No task is named: give PATH, or `path`, `task` or `dataset` in the file." in result.output
+
+
 def test_trials_are_added_to_a_task_that_the_server_has(server: Any, invoke: Any, write: Any) -> None:
     server.tick = lambda fake: [trial.update(status="success", reward=1.0) for trial in fake.trials()]
     result = invoke("run", "--task", "there-0a1b2c3d", "-a", "oracle", "-E", "more", "--n-trials", "2")
