@@ -84,9 +84,8 @@ def _forget_cancels() -> None:
     from oddish.queue.finish import fence
     from oddish.trials import recording
 
-    async def only_fence(*given: Any) -> bool:
+    async def only_fence(*given: Any) -> None:
         await fence(*given)
-        return False
 
     _drop_cancels()
     _replace(recording, "fence", only_fence)
