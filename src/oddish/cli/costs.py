@@ -11,6 +11,7 @@ from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import moment, one_line, plural
 from oddish.client.spending import Costs, CostSeries, Spend, TokenTotals, UnknownCost, UserCosts
+from oddish.money import dollars
 
 ROWS_SHOWN = 20
 STEPS_SHOWN = 31
@@ -49,8 +50,8 @@ def _print_organisation(found: Costs) -> None:
     totals = found["totals"]
     say(f"Spent {_span(found)}: {_cost(totals)}")
     if totals["prev_cost_usd"] is not None:
-        say(f"  {_dollars(totals['prev_cost_usd'])} in the {plural(found['window_days'], 'day')} before")
-    say(f"  {_dollars(totals['month_cost_usd'])} in this month")
+        say(f"  {dollars(totals['prev_cost_usd'])} in the {plural(found['window_days'], 'day')} before")
+    say(f"  {dollars(totals['month_cost_usd'])} in this month")
     users = plural(totals["user_count"], "user")
     _print_parts(found, totals, f"{users} in {plural(totals['experiment_count'], 'experiment')}")
     _print_spends("User", ((f"{one['name']} ({one['owner_user_id']})", one) for one in found["by_user"]))
@@ -93,7 +94,7 @@ def _print_steps(series: CostSeries, bucket: str) -> None:
     made = table(bucket.capitalize(), "Cost", "Trials", right=("Cost", "Trials"))
     for step in spent[-STEPS_SHOWN:]:
         start = moment(step["bucket_start"])
-        made.add_row(f"{start:{shape}}" if start else "–", _dollars(step["cost_usd"]), str(step["trial_count"]))
+        made.add_row(f"{start:{shape}}" if start else "–", dollars(step["cost_usd"]), str(step["trial_count"]))
     print_table(made)
     _print_rest(len(spent) - STEPS_SHOWN)
 
@@ -145,9 +146,4 @@ def _cost(spend: Spend) -> str:
     """Not known where nothing is: 0 is what is known to be free."""
     if spend["cost_usd"] == 0 and _unknown(spend):
         return "not known"
-    return f"{'~' if spend['cost_estimated_usd'] else ''}{_dollars(spend['cost_usd'])}"
-
-
-def _dollars(amount: float) -> str:
-    """Cents, and what is less in two digits."""
-    return f"${amount:,.2f}" if amount == 0 or amount >= 0.01 else f"${amount:.2g}"
+    return f"{'~' if spend['cost_estimated_usd'] else ''}{dollars(spend['cost_usd'])}"

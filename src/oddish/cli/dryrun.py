@@ -71,6 +71,7 @@ def document(parcels: Sequence[Parcel], plan: Plan, experiment: str | None) -> d
         "experiment": experiment,
         "priority": plan.priority,
         "max_trial_attempts": plan.max_trial_attempts,
+        "max_cost_usd": plan.cost_limit and plan.cost_limit.usd,
         "user": plan.user,
         "force_new_version": plan.force_new_version,
         "gate_baselines": plan.gate_baselines,

@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from oddish.cli import running
 from oddish.cli.agent_choices import AgentChoices, agent_options
+from oddish.cli.costlimit import CostLimit, max_cost_option, tell_unread
 from oddish.cli.credentials import Consent, Sources, env_file_option, hand_over, yes_option
 from oddish.cli.datasets import Dataset, dataset_options
 from oddish.cli.dispatch import Cargo, dispatch
@@ -73,6 +74,7 @@ Exit codes:
 @yes_option
 @click.option("-u", "--user", metavar="NAME", help="Record this author instead of the one of the key.")
 @attempts_options
+@max_cost_option
 @click.option(
     "-P",
     "--priority",
@@ -114,6 +116,7 @@ def run(
     yes: bool,
     user: str | None,
     max_trial_attempts: int | None,
+    max_cost: float | None,
     priority: Priority,
     baseline_gate: bool,
     engine: EngineChoices,
@@ -164,7 +167,10 @@ def run(
         logins=read_logins(registry_login, sources, [config.get("environment") for config in configs]),
         gate_baselines=gated,
         labels=labels,
+        cost_limit=CostLimit.of(max_cost, named=experiment is not None),
     )
+    if max_cost is not None:
+        tell_unread(names)
     if dry_run:
         rehearse(directories, chosen.task, plan, experiment=experiment, as_json=manner.as_json)
         return

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oddish.cli.costlimit import CostLimit
 from oddish.cli.credentials import Granted
 from oddish.cli.labels import Labels
 from oddish.cli.lookup import of_task
@@ -38,6 +39,7 @@ class Plan:
     gate_baselines: bool = False
     """Oracle and nop run first, once each unless the experiment has them, and decide whether the others run."""
     labels: Labels = field(default_factory=Labels)
+    cost_limit: CostLimit | None = None
 
     @property
     def configs(self) -> list[SweepConfig]:
@@ -71,6 +73,9 @@ class Plan:
             request["user"] = self.user
         if self.max_trial_attempts is not None:
             request["max_trial_attempts"] = self.max_trial_attempts
+        if self.cost_limit is not None:
+            request["max_cost_usd"] = self.cost_limit.usd
+            request["budget"] = self.cost_limit.budget(self.experiment)
         if self.gate_baselines:
             request["gate_baselines"] = True
         if self.harbor:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from oddish.cli.output import console, say
+from oddish.cli.spending import total_cost, used
 from oddish.cli.text import between, joined, number, one_line
 from oddish.cli.trials import (
     NOT_VERIFIED,
@@ -98,8 +99,9 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
     """Rewards by task, agent and model; after them why trials have none, and what happened beside those that have."""
     occasional = {"Not verified": unverified, "Cancelled": cancelled, "Skipped": skipped}
     counted = {name: belongs for name, belongs in occasional.items() if any(map(belongs, trials))}
+    spent = ["Cost"] if any(used(trial) for trial in trials) else []
     columns = ["Task", "Agent", "Model", "Trials", "Rewards", "Mean", "Passed", "Errors"]
-    made = table(*columns, *counted, right=("Trials", "Mean"), whole=("Task",))
+    made = table(*columns, *counted, *spent, right=("Trials", "Mean", "Cost"), whole=("Task",))
     for row in rows(tasks, trials):
         cells = [
             one_line(row.task),
@@ -111,7 +113,8 @@ def print_results(tasks: Iterable[Task], trials: Sequence[Trial]) -> None:
             _passed(row),
             _count(sum(map(errored, row.trials))),
         ]
-        made.add_row(*cells, *(_count(sum(map(belongs, row.trials))) for belongs in counted.values()))
+        cells += [_count(sum(map(belongs, row.trials))) for belongs in counted.values()]
+        made.add_row(*cells, *(total_cost(row.trials) for _ in spent))
     print_table(made)
     failures = [trial for trial in trials if finished(trial) and not succeeded(trial)]
     if failures:

@@ -7,7 +7,7 @@ from oddish.cli.details import Details, log_end
 from oddish.cli.lookup import Found, FoundExperiment, FoundTask
 from oddish.cli.output import say
 from oddish.cli.progress import summary
-from oddish.cli.spending import cost, tokens
+from oddish.cli.spending import cost, tokens, unpriced
 from oddish.cli.tables import print_results, print_table, print_trials, table
 from oddish.cli.text import age, between, clean, one_line
 from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, state, word
@@ -68,7 +68,7 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Phases": _phases(trial.get("phase_timing")),
         "Tests": _tests(trial.get("result")),
         "Tokens": tokens(trial),
-        "Cost": cost(trial),
+        "Cost": cost(trial) or unpriced(trial),
         "Files": None if details.files is None else str(details.files),
         "Replaced by": trial.get("superseded_by_trial_id"),
     }

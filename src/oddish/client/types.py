@@ -151,6 +151,8 @@ class SweepRequest(Labelling):
     append_to_task: NotRequired[bool]
     """Trials are added to the current version, where its oldest ones run unless an environment is named."""
     max_trial_attempts: NotRequired[int]
+    max_cost_usd: NotRequired[float]
+    budget: NotRequired[str]
     """The first attempt included."""
     credentials: NotRequired[dict[str, str]]
     """Variables for the trials whose agent or task names them."""
@@ -230,6 +232,7 @@ class Trial(TypedDict):
     harbor_sha: NotRequired[str | None]
     input_tokens: int | None
     cache_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
     cost_usd: float | None

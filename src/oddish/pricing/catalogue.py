@@ -4,6 +4,7 @@ The package is big: it is imported at the first look-up, which takes about a sec
 """
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from oddish.pricing.rates import Rates
@@ -13,17 +14,22 @@ _PROVIDERS = {"bedrock": "aws", "moonshot": "moonshotai", "together_ai": "togeth
 
 
 def published(provider: str | None, name: str, when: datetime) -> Rates | None:
-    """The rates of a model at a moment, None where it is not listed.
+    """The rates of a model in the hour of a moment, None where it is not listed.
 
     Of prices that depend on the length of a request the one of short requests is taken.
     """
+    return _published(provider, name, when.replace(minute=0, second=0, microsecond=0))
+
+
+@lru_cache(maxsize=4096)
+def _published(provider: str | None, name: str, hour: datetime) -> Rates | None:
     from genai_prices.data_snapshot import get_snapshot
 
     try:
         _, model = get_snapshot().find_provider_model(name, None, _PROVIDERS.get(provider or "", provider), None)
     except LookupError:
         return None
-    listed = model.get_prices(when)
+    listed = model.get_prices(hour)
     reading, writing = _base(listed.input_mtok), _base(listed.output_mtok)
     if reading is None or writing is None:
         return None

@@ -64,6 +64,7 @@ class PublicTrialResponse(ResponseBody):
     rewards: dict[str, Any] | None
     input_tokens: int | None
     cache_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
     cost_usd: float | None

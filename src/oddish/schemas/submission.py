@@ -122,7 +122,7 @@ class SweepSubmission(RequestBody):
         description="What the new trials may cost together. When the estimate of what they have cost reaches it, those "
         "that wait or run are cancelled. Each model must have a known price.",
     )
-    budget: Annotated[str, Field(min_length=1, max_length=128)] | None = Field(
+    budget: Annotated[str, Field(min_length=1, max_length=300)] | None = Field(
         None,
         description="Submissions that name the same one share `max_cost_usd`, as the tasks of one run do; by default "
         "it is of this submission alone.",

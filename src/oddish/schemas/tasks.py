@@ -47,6 +47,7 @@ class TrialResponse(ResponseBody):
     is_probe: bool
     input_tokens: int | None
     cache_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
     total_tool_calls: int | None = None

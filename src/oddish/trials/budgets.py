@@ -12,6 +12,7 @@ from oddish import ids
 from oddish.db.tables import budgets
 from oddish.errors import Conflict, InvalidInput
 from oddish.identity.principal import Principal
+from oddish.money import dollars
 from oddish.pricing import Prices
 
 
@@ -60,12 +61,12 @@ async def take_budget(connection: AsyncConnection, principal: Principal, budget:
     row = found.one()
     if row.limit_usd != budget.limit_usd:
         raise BudgetDiffers(
-            f"The limit of budget {budget_id!r} is {usd(row.limit_usd)}, not {usd(budget.limit_usd)}.",
+            f"The limit of budget {budget_id!r} is {dollars(row.limit_usd)}, not {dollars(budget.limit_usd)}.",
             fix="Give the same max_cost_usd, or name another budget.",
         )
     if row.exceeded_at is not None:
         raise BudgetExceeded(
-            f"The run has cost about {usd(row.spent_usd)}, and its limit is {usd(row.limit_usd)}.",
+            f"The run has cost about {dollars(row.spent_usd)}, and its limit is {dollars(row.limit_usd)}.",
             fix="Submit what is missing again, with a new limit.",
         )
     return budget_id
@@ -80,8 +81,3 @@ def check_priced(models: Iterable[str | None], prices: Prices) -> None:
                 f"No price is known for model {model!r}, so what it costs cannot be limited.",
                 fix="Give its price in the file that ODDISH_PRICES names, or leave the limit out.",
             )
-
-
-def usd(amount: float) -> str:
-    """An amount in words; below a cent with two digits that say something."""
-    return f"${amount:.2f}" if amount >= 0.01 or amount <= 0 else f"${amount:.2g}"

@@ -59,7 +59,8 @@ WITH seen AS (
 SELECT count(*) FROM announced
 """  # noqa: S608 - of constants
 
-# Says what an attempt that ends has spent; what is not known at the end stays as it was seen last.
+# Says what an attempt that ends has spent. Where nothing is known at the end it stays as it was seen last; a cost that
+# is no longer known, as some of the tokens have no price, is not charged back.
 # Locks: that attempt, then its budget.
 SETTLE = f"""
 WITH ending AS (
@@ -71,11 +72,13 @@ WITH ending AS (
     cache_tokens = coalesce(:cache_tokens, a.cache_tokens),
     cache_write_tokens = coalesce(:cache_write_tokens, a.cache_write_tokens),
     output_tokens = coalesce(:output_tokens, a.output_tokens),
-    cost_usd = coalesce(:cost_usd, a.cost_usd),
-    cost_is_estimated = coalesce(:cost_is_estimated, a.cost_is_estimated),
+    cost_usd = CASE WHEN CAST(:input_tokens AS bigint) IS NULL
+      THEN coalesce(:cost_usd, a.cost_usd) ELSE :cost_usd END,
+    cost_is_estimated = CASE WHEN CAST(:input_tokens AS bigint) IS NULL
+      THEN coalesce(:cost_is_estimated, a.cost_is_estimated) ELSE :cost_is_estimated END,
     model = coalesce(:model, a.model)
   FROM ending WHERE a.trial_id = ending.trial_id AND a.epoch = ending.epoch
-  RETURNING a.*, coalesce(a.cost_usd, 0) - coalesce(ending.before, 0) AS difference
+  RETURNING a.*, coalesce(a.cost_usd, ending.before, 0) - coalesce(ending.before, 0) AS difference
 ), {_CHARGE}
 SELECT input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, cost_is_estimated, model,
   (SELECT count(*) FROM announced)
@@ -99,11 +102,13 @@ class Spending:
     """That was asked for, else that answered."""
 
 
+FIGURES = tuple(field.name for field in fields(Spending) if field.name != "model")
+"""What a trial shows of its last attempt, by the names of its columns and the attempt's."""
+
+
 def shown(spending: Spending) -> dict[str, object]:
-    """What a trial shows of its last attempt, by the names of its columns."""
-    figures = asdict(spending)
-    del figures["model"]
-    return figures
+    """What a trial shows of an attempt."""
+    return {name: getattr(spending, name) for name in FIGURES}
 
 
 async def checkpoint(connection: AsyncConnection, spent: Mapping[Claim, Spending]) -> None:

@@ -4,9 +4,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oddish.db.deadlock import outlast_deadlocks
+from oddish.money import dollars
 from oddish.queue.cancel import cancel
 from oddish.queue.keys import BASELINE_KEY
-from oddish.trials.budgets import usd
 
 STOPPED_AT_A_TIME = 500
 STOP_LOCK = 0x0DD15D
@@ -62,8 +62,8 @@ async def _stop_some(connection: AsyncConnection) -> int | None:
         await connection.execute(text(STOPPED), named)
         return 0
     reason = (
-        f"Cancelled at the cost limit: the run has cost about {usd(budget.spent_usd)}, "
-        f"and its limit is {usd(budget.limit_usd)}."
+        f"Cancelled at the cost limit: the run has cost about {dollars(budget.spent_usd)}, "
+        f"and its limit is {dollars(budget.limit_usd)}."
     )
     await cancel(connection, kind="trial", subject_ids=trial_ids, reason=reason)
     return len(trial_ids)

@@ -5,14 +5,15 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, case, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.db.tables import tasks, trials
+from oddish.db.tables import attempts, tasks, trials
 from oddish.errors import NotFound
 from oddish.experiments.lookup import experiment_id
 from oddish.identity.principal import Principal
 from oddish.tasks.missing import no_task
+from oddish.trials.ledger import FIGURES
 from oddish.trials.live import is_live
 
 UNFINISHED = frozenset({"queued", "running", "retrying"})
@@ -49,6 +50,7 @@ class Trial:
     error_message: str | None
     input_tokens: int | None
     cache_tokens: int | None
+    cache_write_tokens: int | None
     output_tokens: int | None
     total_steps: int | None
     total_tool_calls: int | None
@@ -82,6 +84,18 @@ def _trials(principal: Principal) -> Select[Any]:
     )
 
 
+def _one(principal: Principal) -> Select[Any]:
+    """As ``_trials``; of a running attempt that has spent something, what that is so far."""
+    runs = and_(attempts.c.trial_id == trials.c.id, attempts.c.state == "running", trials.c.status == "running")
+    shown = [
+        case((attempts.c.input_tokens.is_not(None), attempts.c[field.name]), else_=trials.c[field.name])
+        if field.name in FIGURES
+        else trials.c[field.name]
+        for field in fields(Trial)
+    ]
+    return _trials(principal).outerjoin(attempts, runs).with_only_columns(*shown, maintain_column_froms=True)
+
+
 def no_trial(trial_id: str) -> NotFound:
     return NotFound(f"There is no trial {trial_id!r} here.", fix="A trial id is a task id, a hyphen and a number.")
 
@@ -97,7 +111,7 @@ async def check_task(connection: AsyncConnection, principal: Principal, task_id:
 
 async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:
     """Also one that was superseded. Raises ``NotFound``."""
-    found = await _read(connection, _trials(principal).where(trials.c.id == trial_id))
+    found = await _read(connection, _one(principal).where(trials.c.id == trial_id))
     if not found:
         raise no_trial(trial_id)
     return found[0]
@@ -105,7 +119,7 @@ async def get_trial(connection: AsyncConnection, principal: Principal, trial_id:
 
 async def get_trial_of_task(connection: AsyncConnection, principal: Principal, task_id: str, index: int) -> Trial:
     """Raises ``NotFound``."""
-    statement = _trials(principal).where(trials.c.task_id == task_id, trials.c.trial_index == index)
+    statement = _one(principal).where(trials.c.task_id == task_id, trials.c.trial_index == index)
     found = await _read(connection, statement)
     if not found:
         raise NotFound(f"There is no trial {index} of a task {task_id!r} here.", fix="Check both.")

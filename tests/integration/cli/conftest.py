@@ -39,6 +39,7 @@ def _trial(task_id: str, index: int, **changes: object) -> dict[str, Any]:
         "result": None,
         "input_tokens": None,
         "cache_tokens": None,
+        "cache_write_tokens": None,
         "output_tokens": None,
         "total_steps": None,
         "cost_usd": None,

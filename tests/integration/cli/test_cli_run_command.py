@@ -90,6 +90,52 @@ def test_options_reach_the_submission(server: Any, invoke: Any, make_task_dir: A
     ]
 
 
+def test_the_tasks_of_a_run_share_a_cost_limit(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    [tasks] = {make_task_dir(name).parent for name in ("one", "two", "three")}
+    invoke("run", tasks, "-m", "anthropic/claude", "-b", "--max-cost", "2.5")
+    sweeps = server.bodies("POST", "/tasks/sweep")
+    sweeps += [sweep for batch in server.bodies("POST", "/tasks/sweep/batch") for sweep in batch["submissions"]]
+    [experiment] = {sweep["experiment_id"] for sweep in sweeps}
+    assert [(sweep["max_cost_usd"], sweep["budget"]) for sweep in sweeps] == [(2.5, experiment)] * 3
+
+
+def test_in_a_named_experiment_each_run_has_a_cost_limit_of_its_own(
+    server: Any, invoke: Any, make_task_dir: Any
+) -> None:
+    for _ in range(2):
+        invoke("run", make_task_dir(), "-m", "anthropic/claude", "-b", "-E", "nightly", "--max-cost", "2.5")
+    budgets = {sweep["budget"] for sweep in server.bodies("POST", "/tasks/sweep")}
+    assert len(budgets) == 2
+    assert all(budget.startswith("nightly.") for budget in budgets)
+
+
+def test_of_an_agent_whose_logs_are_not_read_the_cost_limit_says_what_it_does(
+    server: Any, invoke: Any, make_task_dir: Any
+) -> None:
+    options = ("-b", "--max-cost", "1")
+    said = "What aider spends is known when an attempt ends"
+    assert said in invoke("run", make_task_dir(), "-a", "aider", "-m", "openai/gpt-5.5", *options).stderr
+    assert said not in invoke("run", make_task_dir(), "-a", "codex", "-m", "openai/gpt-5.5", *options).stderr
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "much"])
+def test_a_cost_limit_is_an_amount(invoke: Any, make_task_dir: Any, amount: str) -> None:
+    assert invoke("run", make_task_dir(), "-a", "oracle", "--max-cost", amount).exit_code == 2
+
+
+def test_what_trials_have_cost_stands_beside_their_rewards(server: Any, invoke: Any, make_task_dir: Any) -> None:
+    def ended(fake: Any) -> None:
+        all_succeed(fake)
+        costs = [(1.25, False), (0.5, True), (None, None)]
+        for trial, (cost, estimated) in zip(fake.trials(), costs, strict=True):
+            trial.update(input_tokens=10, output_tokens=1, cost_usd=cost, cost_is_estimated=estimated)
+
+    server.tick = ended
+    result = invoke("run", make_task_dir(), "-m", "anthropic/claude", "--n-trials", "3")
+    row = next(line for line in result.output.splitlines() if line.startswith("greet "))
+    assert row.rstrip().endswith("~$1.75 and more")
+
+
 def test_quiet_leaves_the_results_only(server: Any, invoke: Any, make_task_dir: Any) -> None:
     server.tick = all_succeed
     result = invoke("run", make_task_dir(), "-a", "oracle", "-q")

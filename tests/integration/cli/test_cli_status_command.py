@@ -126,14 +126,26 @@ def test_a_task_with_the_reason_of_each_trial(server: Any, invoke: Any, greet: A
 
 def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
     greet["trials"][0] |= {
-        "input_tokens": 1200, "cache_tokens": 200, "output_tokens": 30, "cost_usd": 0.0123, "cost_is_estimated": True,
+        "input_tokens": 1200, "cache_tokens": 200, "cache_write_tokens": 50, "output_tokens": 30,
+        "cost_usd": 0.0123, "cost_is_estimated": True,
         "phase_timing": {"environment_setup": 0.5, "agent_execution": 2}, "error_message": "line 1\n\x1b[2Jline 2",
         "result": {"_verifier": {"tests": 6, "passed": 5}},
     }  # fmt: skip
     output = invoke("status", f"{TASK}-0").output
-    for text in ("1200 in (200 cached), 30 out", "~$0.0123", "environment setup 0.5s", "5 of 6 passed", "  line 2"):
+    for text in (
+        "1200 in (200 cached, 50 written to a cache), 30 out",
+        "~$0.0123",
+        "environment setup 0.5s",
+        "5 of 6 passed",
+        "  line 2",
+    ):
         assert text in output
     assert "\x1b" not in output
+
+
+def test_the_cost_of_a_model_without_a_price_is_not_known(server: Any, invoke: Any, greet: Any) -> None:
+    greet["trials"][0] |= {"input_tokens": 1200, "output_tokens": 30}
+    assert "not known: no price of its model" in invoke("status", f"{TASK}-0").output
 
 
 def test_the_experiment_and_the_files_of_a_trial(server: Any, invoke: Any, greet: Any) -> None:

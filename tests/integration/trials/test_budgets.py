@@ -42,8 +42,9 @@ async def spend(deployment: Deployment, *spent: tuple[Claim, float]) -> None:
         await checkpoint(connection, {held: Spending(1, 0, 0, 1, usd, True, "p/m") for held, usd in spent})
 
 
-async def settle(deployment: Deployment, held: Claim, usd: float | None) -> None:
-    report = Report(rewards=SUCCESS.rewards, spending=Spending(cost_usd=usd, cost_is_estimated=False))
+async def settle(deployment: Deployment, held: Claim, usd: float | None, tokens: int | None = None) -> None:
+    spending = Spending(input_tokens=tokens, cost_usd=usd, cost_is_estimated=None if usd is None else False)
+    report = Report(rewards=SUCCESS.rewards, spending=spending)
     async with deployment.database.begin() as connection:
         await record_outcome(connection, held, judge(SUCCESS), report, rng=random.Random(1))
 
@@ -71,6 +72,17 @@ async def test_a_budget_follows_the_ledger_of_its_trials(deployment: Deployment)
     assert await budgets(deployment) == {"b": (0.75, False, False)}
     await settle(deployment, second, None)
     assert await budgets(deployment) == {"b": (0.75, False, False)}
+
+
+async def test_a_cost_that_is_not_known_in_the_end_is_not_charged_back(deployment: Deployment) -> None:
+    [mine] = await trials(deployment, 1)
+    await budget(deployment, "b", mine)
+    [held] = await deployment.claim()
+    await spend(deployment, (held, 0.5))
+    await settle(deployment, held, None, tokens=10)
+    trial = await deployment.trial(mine)
+    assert (trial["input_tokens"], trial["cost_usd"], trial["cost_is_estimated"]) == (10, None, None)
+    assert await budgets(deployment) == {"b": (0.5, False, False)}
 
 
 async def test_at_the_limit_everything_of_the_run_is_cancelled_and_says_why(

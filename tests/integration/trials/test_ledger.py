@@ -5,18 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from oddish.identity.principal import ADMIN, Principal, Scope
 from oddish.outcome import AttemptFacts, RecordedException, judge
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
 from oddish.trials.ledger import Spending, checkpoint
+from oddish.trials.queries import get_trial
 from oddish.trials.recording import Report, record_outcome
-from support.deployments import Deployment
+from support.deployments import ORG, USER, Deployment
 
 pytestmark = pytest.mark.anyio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hello-world"
 SUCCESS = AttemptFacts("done", rewards={"reward": 1.0}, engine_reward_valid=True)
 FLAKY = AttemptFacts("done", exceptions=(RecordedException("HealthcheckError", "not yet", "environment_setup"),))
+CALLER = Principal("k", ORG, USER, "user", ADMIN, Scope.FULL)
 EARLY = Spending(10, 4, 2, 1, 0.1, True, "p/m")
 LATER = Spending(20, 8, 4, 2, 0.2, True, "p/m")
 
@@ -62,6 +65,22 @@ async def test_what_is_unknown_stays_unknown_and_takes_nothing_away(deployment: 
     await seen(deployment, held, LATER)
     await seen(deployment, held, Spending())
     assert await ledger(deployment, held) == [LATER]
+
+
+async def test_a_trial_that_runs_shows_what_it_has_spent_so_far(deployment: Deployment, held: Claim) -> None:
+    async def read() -> tuple:
+        async with deployment.database.connect() as connection:
+            trial = await get_trial(connection, CALLER, held.subject_id)
+        return trial.input_tokens, trial.cache_write_tokens, trial.cost_usd, trial.cost_is_estimated
+
+    assert await read() == (None, None, None, None)
+    await seen(deployment, held, EARLY)
+    assert await read() == (10, 2, 0.1, True)
+    await settled(deployment, held, FLAKY, Spending(9, 1, 1, 1, 0.05, False))
+    again = (await deployment.claim())[0]
+    assert await read() == (9, 1, 0.05, False)
+    await seen(deployment, again, LATER)
+    assert await read() == (20, 4, 0.2, True)
 
 
 async def test_an_execution_that_lost_its_claim_writes_nothing(deployment: Deployment, held: Claim) -> None:

@@ -106,6 +106,7 @@ OPTIONS: Mapping[str, tuple[str, Shape]] = {
     "experiment": ("experiment", TEXT),
     "priority": ("priority", one_of("low", "high")),
     "max_trial_attempts": ("max_trial_attempts", whole(1, MOST_ATTEMPTS)),
+    "max_cost": ("max_cost", POSITIVE),
     "user": ("user", TEXT),
     "baseline_gate": ("baseline_gate", SWITCH),
     "force_new_version": ("force_new_version", SWITCH),
