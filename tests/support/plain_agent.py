@@ -7,6 +7,8 @@ from typing import Any
 from harbor.agents.base import BaseAgent
 
 from oddish.engine import livelogs
+from oddish.transcript import Source, registry
+from oddish.transcript.plain import PlainText
 
 
 class _Agent(BaseAgent):
@@ -71,3 +73,20 @@ class Waiting(_Agent):
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
         await environment.exec("echo one; until [ -e /app/heard ]; do sleep 0.05; done; echo two")
+
+
+class Keeping(Logging):
+    """Keeps its own record of what it does, which nobody copies to its logs while it runs."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        vars(registry)["ADAPTERS"] = {f"{__name__}:Keeping": KeptApart}
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        wait = "until [ -e /app/seen-one ]; do sleep 0.05; done"
+        await environment.exec(f"echo one > /app/own.record; echo two > /logs/agent/own.record; {wait}")
+
+
+class KeptApart(PlainText):
+    sources = (Source("*.record"), Source("*.txt"))
+    homes = ("/app",)

@@ -5,8 +5,10 @@ environment passes them on, and whatever these do not say is fetched by a comman
 """
 
 import asyncio
+import contextlib
 import contextvars
 import traceback
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from harbor.environments.base import BaseEnvironment
@@ -25,7 +27,7 @@ FETCHED_LOGS = "live"
 """Beside the directory of the trial, and no name of one."""
 ON_THE_WORKER = frozenset({"computer-1", "dspy-rlm", "nop", "terminus", "terminus-1", "terminus-2"})
 """Agents that run outside of the sandbox and write their logs there."""
-SAID_BY_OUTPUT = frozenset({"claude-code", "codex", "cursor-cli", "opencode"})
+SAID_BY_OUTPUT = frozenset({"claude-code", "cursor-cli", "opencode"})
 """Agents whose output has all that their other logs have."""
 
 FETCH_SECONDS = 5.0
@@ -97,36 +99,45 @@ class LiveLogs:
             self._outbox.put(LogsLine(type="logs", base=str(base), below=below))
 
     async def _fetch(self, environment: BaseEnvironment, over: asyncio.Event) -> None:
-        mirror = Mirror(Path(self._run["trials_dir"], FETCHED_LOGS), ())
+        mirrors: dict[PurePosixPath, Mirror] = {}
         began = asyncio.get_running_loop().time()
         failures = 0
         while failures < MOST_FAILURES:
             later = asyncio.get_running_loop().time() - began > LATER_SECONDS
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LATER_FETCH_SECONDS if later else FETCH_SECONDS):
                     await over.wait()
                     return
-            except TimeoutError:
-                mirror.sources = self._wanted()
             try:
-                if mirror.sources and not await self._fetch_once(environment, mirror, later=later):
-                    return
+                for folder, sources in self._wanted():
+                    copy = Path(self._run["trials_dir"], FETCHED_LOGS, folder.name)
+                    mirror = mirrors.setdefault(folder, Mirror(copy, ()))
+                    mirror.sources = sources
+                    if not await self._fetch_once(environment, folder, mirror, later=later):
+                        return
                 failures = 0
             except Exception:  # noqa: BLE001 - a transcript that stops is no failure of the trial
                 traceback.print_exc()
                 failures += 1
 
-    async def _fetch_once(self, environment: BaseEnvironment, mirror: Mirror, *, later: bool) -> bool:
+    async def _fetch_once(
+        self, environment: BaseEnvironment, folder: PurePosixPath, mirror: Mirror, *, later: bool
+    ) -> bool:
         """False where the sandbox has not what it takes."""
-        logs = str(EnvironmentPaths().agent_dir)
-        script = mirror.script(logs, LATER_FETCH_BYTES if later else FETCH_BYTES)
+        script = mirror.script(str(folder), LATER_FETCH_BYTES if later else FETCH_BYTES)
         result = await environment.exec(script, user="root", timeout_sec=FETCH_TIMEOUT_SECONDS)
         if mirror.take(result.stdout or ""):
-            self._announce(Path(self._run["trials_dir"]), FETCHED_LOGS)
-            self._fetches_output = self._output is not None and mirror.holds(self._output)
+            self._announce(Path(self._run["trials_dir"]), f"{FETCHED_LOGS}/{folder.name}")
+            self._fetches_output = self._fetches_output or (self._output is not None and mirror.holds(self._output))
         return result.return_code != NO_SUCH_PROGRAM
 
-    def _wanted(self) -> list[Source]:
-        sources = [self._output] if self._output and self._run["agent"] in SAID_BY_OUTPUT else self._sources
-        passed_on = self._heard and not self._fetches_output
-        return [source for source in sources if not (passed_on and source == self._output)]
+    def _wanted(self) -> Iterator[tuple[PurePosixPath, list[Source]]]:
+        """By folder of the sandbox, what nobody tells us of it."""
+        passed_on = self._output is None or (self._heard and not self._fetches_output)
+        output = [] if passed_on else [source for source in self._sources if source == self._output]
+        others = [source for source in self._sources if source != self._output]
+        if self._run["agent"] in SAID_BY_OUTPUT:
+            others = []
+        logs = PurePosixPath(EnvironmentPaths().agent_dir)
+        wanted = {logs: output if self._homes else others + output} | dict.fromkeys(self._homes, others)
+        return ((folder, sources) for folder, sources in wanted.items() if sources)
