@@ -1,4 +1,5 @@
-"""The id under which the lines of one request are found in the logs of all who took part in it. Standard library only.
+"""The id under which the lines of one request are found in the logs of all who took part in it, and what came of it.
+Standard library only.
 
 A caller may bring it, as ``X-Correlation-Id`` or as the trace of a W3C ``traceparent``; else it is made up.
 """
@@ -6,9 +7,12 @@ A caller may bring it, as ``X-Correlation-Id`` or as the trace of a W3C ``tracep
 import re
 import secrets
 from collections.abc import Mapping
+from contextvars import ContextVar
 
 HEADER = "X-Correlation-Id"
 TRACE_HEADER = "traceparent"
+CURRENT: ContextVar[str | None] = ContextVar("correlation_id", default=None)
+"""Of the request that is answered; None outside of requests."""
 _BROUGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
 _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 

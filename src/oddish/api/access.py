@@ -11,7 +11,7 @@ from oddish.api.excerpt import excerpt
 from oddish.api.metrics import count_request
 from oddish.api.paths import loggable
 from oddish.api.problems import failure
-from oddish.correlation import HEADER, correlation_id
+from oddish.correlation import CURRENT, HEADER, correlation_id
 from oddish.identity.principal import Principal
 
 QUIET = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
@@ -24,7 +24,8 @@ log = structlog.get_logger()
 class AccessLog:
     """Query strings and the tokens of share links are never logged: they are credentials.
 
-    Every line that is logged meanwhile has the ``correlation_id`` of the request, and so has its answer.
+    Every line that is logged meanwhile has the ``correlation_id`` of the request, and so have its answer and the trials
+    that it makes.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -35,8 +36,12 @@ class AccessLog:
             await self._app(scope, receive, send)
             return
         correlation = correlation_id(Headers(scope=scope))
-        with structlog.contextvars.bound_contextvars(correlation_id=correlation):
-            await self._answer(scope, receive, send, correlation)
+        asked = CURRENT.set(correlation)
+        try:
+            with structlog.contextvars.bound_contextvars(correlation_id=correlation):
+                await self._answer(scope, receive, send, correlation)
+        finally:
+            CURRENT.reset(asked)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, correlation: str) -> None:
         started = time.perf_counter()

@@ -71,6 +71,7 @@ def print_trial(trial: Trial, details: Details) -> None:
         "Cost": cost(trial) or unpriced(trial),
         "Files": None if details.files is None else str(details.files),
         "Replaced by": trial.get("superseded_by_trial_id"),
+        "Request": trial.get("correlation_id"),
     }
     _print_facts((label, value) for label, value in facts.items() if value)
     if measured := metrics.rows(trial.get("result")):

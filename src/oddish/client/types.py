@@ -230,6 +230,8 @@ class Trial(TypedDict):
     harbor_config: NotRequired[dict[str, JSON]]
     harbor_source: NotRequired[str | None]
     harbor_sha: NotRequired[str | None]
+    correlation_id: NotRequired[str | None]
+    """Of the request that made the trial."""
     input_tokens: int | None
     cache_tokens: int | None
     cache_write_tokens: int | None

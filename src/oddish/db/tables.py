@@ -245,6 +245,7 @@ trials = Table(
     Column("external_trial_id", Text),
     Column("cache_write_tokens", BigInteger),
     Column("budget_id", Text),
+    Column("correlation_id", Text),
     ForeignKeyConstraint(["org_id", "budget_id"], ["budgets.org_id", "budgets.id"]),
 )
 

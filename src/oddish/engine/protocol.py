@@ -123,6 +123,8 @@ class Run(TypedDict):
     """What begins the names of everything that the attempt makes on a Docker engine (``oddish.engine.containers``)."""
     registry_auth: NotRequired[list[RegistryAuth]]
     """Logins for the docker programs of the attempt, kept in a directory of its own below ``trials_dir``."""
+    correlation_id: NotRequired[str]
+    """Of the request that made the trial; what the child logs begins with it."""
 
 
 class Cancel(TypedDict):

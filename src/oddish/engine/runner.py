@@ -49,6 +49,8 @@ def run_attempt(sock: socket.socket) -> None:
     if run is None:
         return
     process.write_to(Path(run["trials_dir"]) / "runner.log")
+    if "correlation_id" in run:
+        os.write(1, f"attempt={run['attempt']} correlation_id={run['correlation_id']}\n".encode())
     if "memory_mb" in run:
         process.limit_memory(run["memory_mb"])
     loop = asyncio.new_event_loop()

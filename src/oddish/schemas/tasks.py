@@ -62,6 +62,7 @@ class TrialResponse(ResponseBody):
     analysis: dict[str, Any] | None = None
     analysis_error: str | None = None
     superseded_by_trial_id: str | None
+    correlation_id: str | None = Field(None, description="Of the request that made the trial.")
     jobs: list[Any] = Field(default_factory=list)
     queue_info: QueueInfo | None = None
     created_at: datetime

@@ -61,6 +61,7 @@ class Trial:
     phase_timing: dict[str, Any] | None
     has_trajectory: bool
     superseded_by_trial_id: str | None
+    correlation_id: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

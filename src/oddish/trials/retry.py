@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from sqlalchemy import bindparam, func, insert, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish import ids
+from oddish import correlation, ids
 from oddish.db.tables import secrets, tasks
 from oddish.errors import OddishError
 from oddish.identity.principal import Principal
@@ -50,10 +50,11 @@ STATUSES = text("SELECT id, status FROM trials WHERE id = ANY (CAST(:ids AS text
 COPY = text("""
 INSERT INTO trials (id, org_id, task_id, task_version_id, task_version, experiment_id, trial_index, name, agent, model,
   provider, queue_key, environment, agent_config, harbor_config, unit_hash, secret_id, is_probe, gated, created_by,
-  max_attempts)
+  max_attempts, correlation_id)
 SELECT new.id, t.org_id, t.task_id, t.task_version_id, t.task_version, t.experiment_id, new.trial_index,
   tasks.name || '-' || new.trial_index, t.agent, t.model, new.provider, new.queue_key, t.environment, t.agent_config,
-  t.harbor_config, t.unit_hash, new.secret_id, t.is_probe, t.gated, :user_id, t.max_attempts
+  t.harbor_config, t.unit_hash, new.secret_id, t.is_probe, t.gated, :user_id, t.max_attempts,
+  :correlation_id
 FROM unnest(CAST(:old_ids AS text[]), CAST(:ids AS text[]), CAST(:indexes AS int[]), CAST(:providers AS text[]),
   CAST(:keys AS text[]), CAST(:secret_ids AS text[])) AS new (old_id, id, trial_index, provider, queue_key, secret_id)
 JOIN trials t ON t.id = new.old_id JOIN tasks ON tasks.id = t.task_id
@@ -197,6 +198,7 @@ async def _copy(
         "keys": [kind.unit.key.key for _, kind in able],
         "secret_ids": [secret_ids.get(id(kind)) for _, kind in able],
         "user_id": prepared.principal.user_id,
+        "correlation_id": correlation.CURRENT.get(),
     }
     await connection.execute(COPY, replaced | made)
     await connection.execute(SUPERSEDE, replaced)

@@ -38,6 +38,8 @@ class TrialSpec:
     """Of the process of the attempt: what its agent and its task name, as of now."""
     logins: Sequence[RegistryLogin] = field(repr=False, default=())
     """At the registries that its images come from."""
+    correlation_id: str | None = None
+    """Of the request that made the trial."""
 
     def secrets(self) -> frozenset[str]:
         """The values that nothing of the attempt may show."""
@@ -70,6 +72,7 @@ async def load_spec(
                 trials.c.environment,
                 trials.c.agent_config,
                 trials.c.harbor_config,
+                trials.c.correlation_id,
                 tasks.c.name.label("task_name"),
                 task_versions.c.content_hash,
                 task_versions.c.archive_key,
@@ -119,4 +122,5 @@ async def load_spec(
         env=env,
         credentials=credentials,
         logins=given.logins,
+        correlation_id=row.correlation_id,
     )

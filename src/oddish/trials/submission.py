@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish import ids
+from oddish import correlation, ids
 from oddish.db.tables import secrets, task_experiments, tasks, trials, users
 from oddish.experiments.registry import Experiment, get_or_create
 from oddish.experiments.sharing import publish, require_publishing
@@ -289,6 +289,7 @@ class _Creation:
             "gated": self.submission.gate_baselines and not is_baseline(entry),
             "created_by": self.principal.user_id,
             "max_attempts": self._max_attempts,
+            "correlation_id": correlation.CURRENT.get(),
         }
 
     def _job(self, entry: Unit, trial_id: str, memory_mb: int, group_id: str | None) -> NewJob:

@@ -158,7 +158,10 @@ class Execution:
                     environments=Environments(logins=settings.provider_credentials),
                 ),
             )
-            structlog.contextvars.bind_contextvars(experiment=spec.experiment_id)
+            structlog.contextvars.bind_contextvars(
+                experiment=spec.experiment_id,
+                **({"correlation_id": spec.correlation_id} if spec.correlation_id else {}),
+            )
             spec = replace(spec, credentials={**provider_login(settings, spec.environment), **spec.credentials})
             async with (
                 self._services.tasks.directory(

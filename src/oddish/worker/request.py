@@ -33,6 +33,8 @@ def request(
         scratch=str(workspace.sandbox),
         owner=workspace.owner,
     )
+    if spec.correlation_id:
+        run["correlation_id"] = spec.correlation_id
     if spec.logins:
         run["registry_auth"] = [
             RegistryAuth(registry=login.registry, username=login.username, token=login.token) for login in spec.logins

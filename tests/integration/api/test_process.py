@@ -128,6 +128,7 @@ def test_the_trials_of_a_request_are_found_in_the_log_by_its_correlation_id(
         body = {"task_id": task_id, "experiment_id": "one", "configs": [{"agent": "nop", "n_trials": 3}]}
         for _ in range(2):
             assert other.post("/tasks/sweep", json=body, headers=headers).status_code == 200
+        assert other.get(f"/trials/{task_id}-0", headers=headers).json()["correlation_id"] == "found-again"
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=30)
     lines = [json.loads(line) for line in log.splitlines()]

@@ -78,6 +78,7 @@ def test_a_trial_that_ended_gets_a_new_one_made_like_it(server: Server, client: 
     differing = {name for name in before if before[name] != after[name]}
     assert differing <= {
         "id", "name", "status", "superseded_by_trial_id", "created_at", "finished_at", "queue_info", "harbor_stage",
+        "correlation_id",
     }  # fmt: skip
     assert listed(client, task_id) == [new]
     job = ("local@harbor/0.26.0", "anthropic/claude-sonnet-4-5", "user-c1", 1, 2, 512, "ready")

@@ -49,7 +49,7 @@ async def agent_started(attempt: Attempt, run: Run) -> None:
 
 
 async def test_the_oracle_solves_the_task(server: ForkServer, make_task: MakeTask, make_run: MakeRun) -> None:
-    run = make_run(make_task())
+    run = make_run(make_task(), correlation_id="found-again")
     done, lines = await finish(server, run)
     stages = [line["stage"] for line in lines if line["type"] == "stage"]
     assert stages == ["trial_started", "environment_setup", "agent_running", "verification", "completed"]
@@ -64,6 +64,8 @@ async def test_the_oracle_solves_the_task(server: ForkServer, make_task: MakeTas
     assert list(facts.timing) == ["environment_setup", "agent_setup", "agent_execution", "verifier"]
     assert (outcome.status, outcome.reward, outcome.reasons) == ("success", 1.0, ())
     assert names(run["trials_dir"]) == {"runner.log", run["trial_name"]}
+    log = Path(run["trials_dir"], "runner.log").read_text()
+    assert log.splitlines()[0] == f"attempt={run['attempt']} correlation_id=found-again"
 
 
 async def test_a_wrong_answer_is_a_success_with_reward_zero(
