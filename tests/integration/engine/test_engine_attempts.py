@@ -39,6 +39,11 @@ def names(directory: str) -> set[str]:
     return {path.name for path in Path(directory).iterdir()}
 
 
+def first_line(run: Run) -> str:
+    """Of what the child printed."""
+    return Path(run["trials_dir"], "runner.log").read_text().partition("\n")[0]
+
+
 async def agent_started(attempt: Attempt, run: Run) -> None:
     """Read on until the sleeping solution runs."""
     async for line in attempt:
@@ -64,8 +69,7 @@ async def test_the_oracle_solves_the_task(server: ForkServer, make_task: MakeTas
     assert list(facts.timing) == ["environment_setup", "agent_setup", "agent_execution", "verifier"]
     assert (outcome.status, outcome.reward, outcome.reasons) == ("success", 1.0, ())
     assert names(run["trials_dir"]) == {"runner.log", run["trial_name"]}
-    log = Path(run["trials_dir"], "runner.log").read_text()
-    assert log.splitlines()[0] == f"attempt={run['attempt']} correlation_id=found-again"
+    assert first_line(run) == f"attempt={run['attempt']} correlation_id=found-again"
 
 
 async def test_a_wrong_answer_is_a_success_with_reward_zero(
