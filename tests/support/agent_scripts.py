@@ -1,6 +1,7 @@
 """One small piece of work, as the model of each real agent program has it done: write /app/hello.txt and look at it."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,22 +30,41 @@ class RealAgent:
     model: str
     script: Script
     programs: tuple[str, ...] = ()
+    on_path: str = ""
+    """A program of the machine that it uses."""
     kwargs: Mapping[str, Any] = field(default_factory=lambda: {"skip_install": True})
     env: Mapping[str, str] = field(default_factory=dict)
     base: str = "OPENAI_BASE_URL"
     """The variable that gets the address of the model, or the argument, where it is in small letters."""
     path: str = "/v1"
     key: str = "OPENAI_API_KEY"
+    cost: float | None = None
+    """Dollars of the script at the prices of its model; None where nobody knows them."""
+    own_cost: bool = False
+    """Whether the program says itself what it cost."""
+    live: bool = True
+    """Whether it writes what its model says to its logs before it has all been said."""
+    live_usage: bool = True
+    shown_as: tuple[str, ...] = ()
+    """Its tools in the transcript, where they have other names there."""
 
     @property
     def needs(self) -> list[Program]:
         return [PROGRAMS[name] for name in self.programs]
 
     @property
+    def tools(self) -> list[str]:
+        """As its transcript names what it uses, in order."""
+        return list(self.shown_as) or [tool.name for turn in self.script.turns for tool in turn.tools]
+
+    @property
     def missing(self) -> str | None:
         """Why it cannot run."""
-        lacking = [str(program.executable) for program in self.needs if not program.there]
-        return f"{', '.join(lacking)}: not there; scripts/fetch-agents fetches it" if lacking else None
+        if lacking := [str(program.executable) for program in self.needs if not program.there]:
+            return f"{', '.join(lacking)}: not there; scripts/fetch-agents fetches it"
+        if self.on_path and not shutil.which(self.on_path):
+            return f"there is no {self.on_path} on PATH"
+        return None
 
     def config(self, url: str) -> dict[str, Any]:
         """Its entry of a sweep; ``url`` is its conversation's."""
@@ -87,6 +107,8 @@ CLAUDE_CODE = RealAgent(
     base="ANTHROPIC_BASE_URL",
     path="",
     key="ANTHROPIC_API_KEY",
+    cost=0.02145,
+    own_cost=True,
 )
 CODEX = RealAgent(
     "codex",
@@ -98,6 +120,9 @@ CODEX = RealAgent(
     ),
     ("node", "codex"),
     kwargs={"skip_install": True, "config": {"features": {"plugins": False}, "analytics": {"enabled": False}}},
+    cost=0.0325,
+    live_usage=False,
+    shown_as=("file_change", "command_execution"),
 )
 GEMINI_CLI = RealAgent(
     "gemini-cli",
@@ -111,6 +136,8 @@ GEMINI_CLI = RealAgent(
     base="GOOGLE_GEMINI_BASE_URL",
     path="",
     key="GEMINI_API_KEY",
+    cost=0.008575,
+    live_usage=False,
 )
 QWEN_CODER = RealAgent(
     "qwen-coder",
@@ -121,6 +148,7 @@ QWEN_CODER = RealAgent(
         main_tool="run_shell_command",
     ),
     ("node", "qwen-code"),
+    live=False,
 )
 OPENCODE = RealAgent(
     "opencode",
@@ -154,7 +182,9 @@ TERMINUS_2 = RealAgent(
             _keystrokes(2, complete=True),
         )
     ),
+    on_path="tmux",
     kwargs={"record_terminal_session": False, "model_info": {"max_input_tokens": 100_000, "max_output_tokens": 8_000}},
     base="api_base",
+    shown_as=("bash_command", "bash_command", "mark_task_complete", "mark_task_complete"),
 )
 REAL_AGENTS = (CLAUDE_CODE, CODEX, GEMINI_CLI, QWEN_CODER, OPENCODE, MINI_SWE_AGENT, TERMINUS_2)
