@@ -10,7 +10,7 @@ import pytest
 
 from oddish.pricing import Prices, Rates
 from oddish.pricing.names import candidates
-from oddish.pricing.table import UnreadablePrices
+from oddish.pricing.table import OWN, UnreadablePrices
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MILLION = 1_000_000
@@ -106,6 +106,13 @@ def test_published_prices_are_known(model: str, rates: Rates) -> None:
 )
 def test_a_model_without_a_price_costs_nothing_known(model: str | None) -> None:
     assert Prices.read().price(model, Counts(input_tokens=1), NOW) is None
+
+
+def test_our_own_table_has_what_the_catalogue_lacks_and_says_where_it_is_from() -> None:
+    entries = json.loads(OWN.read_text())
+    assert all(price["source"] for listed in entries.values() for price in listed)
+    assert not [model for model in entries if Prices().rates(model, NOW)]
+    assert Prices.read().rates("mistral/devstral-medium-2507", NOW) == Rates(0.4, 2, 0.04, 0.5)
 
 
 def test_an_operators_prices_go_before_those_that_are_published(operators: Operators) -> None:
