@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from harbor.environments.base import BaseEnvironment
 from harbor.models.trial.paths import EnvironmentPaths
 from harbor.trial.hooks import LogEntry
+from harbor.trial.trial import Trial
 
 from oddish.engine.fetching import Mirror
 from oddish.engine.outbox import Outbox
@@ -60,10 +61,16 @@ class LiveLogs:
         self._over = asyncio.Event()
         self._fetching: asyncio.Task[None] | None = None
 
-    def begin(self, environment: BaseEnvironment) -> None:
+    def begin(self, trial: Trial) -> None:
         """The agent starts, perhaps with another step of the task."""
-        self._over.set()
+        self.end()
         self._over = asyncio.Event()
+        try:
+            self._begin(trial.agent_environment)
+        except Exception:  # noqa: BLE001 - of other releases of Harbor, too: a trial without a transcript is a trial
+            traceback.print_exc()
+
+    def _begin(self, environment: BaseEnvironment) -> None:
         places = self._places(environment)
         self._on_disk = bool(places)
         for place in places:
@@ -74,7 +81,7 @@ class LiveLogs:
             self._fetching = asyncio.create_task(fetching, context=contextvars.Context())
 
     def end(self) -> None:
-        """The agent has ended; a command that runs is left to end by itself."""
+        """The agent does not run; a command of ours that does is left to end by itself."""
         self._over.set()
 
     def hear(self, entry: LogEntry) -> None:

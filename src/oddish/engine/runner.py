@@ -134,16 +134,15 @@ class Execution:
 
         async def on_event(event: TrialHookEvent) -> None:
             if event.event is TrialEvent.AGENT_START:
-                live.begin(trial.agent_environment)
-            elif event.event is TrialEvent.AGENT_END:
+                live.begin(trial)
+            else:
                 live.end()
-            if (stage := STAGES.get(event.event)) is not None:
-                self._report(stage)
+            self._report(STAGES[event.event])
 
         async def on_log(entry: LogEntry) -> None:
             live.hear(entry)
 
-        for event in (*STAGES, TrialEvent.AGENT_END):
+        for event in STAGES:
             trial.add_hook(event, on_event)
         trial.add_log_callback(on_log)
 
