@@ -45,7 +45,7 @@ class Told:
 async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncGenerator[str]:
     """Frames from ``place`` to the end of the trial, or as long as one connection may take."""
     ends = time.monotonic() + STREAM_SECONDS
-    said, state = time.monotonic(), ""
+    said, attempt, state = time.monotonic(), 0, ""
     async with feeds.follow(followed.trial_id) as feed:
         yield RECONNECT
         while not feeds.ended and time.monotonic() < ends:
@@ -53,10 +53,10 @@ async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncG
             told = await _told(feed, followed, place)
             if told is None:
                 return
-            news = [*told.chunks, *([told.state] if told.state != state else [])]
+            news = told.chunks if told.state == state else _with_state(told, first=told.page.attempt != attempt)
             for chunk in news:
                 yield chunk
-            place, state = told.page.place, told.state
+            place, attempt, state = told.page.place, told.page.attempt, told.state
             if told.page.last:
                 yield frame({}, event="end")
                 return
@@ -69,6 +69,11 @@ async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncG
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(HEARTBEAT_SECONDS):
                         await feed.changed(changes)
+
+
+def _with_state(told: Told, *, first: bool) -> list[str]:
+    """A new attempt is announced; otherwise the state is what things came to by the events."""
+    return [told.state, *told.chunks] if first else [*told.chunks, told.state]
 
 
 async def _told(feed: Feed[Told], followed: Followed, place: Place) -> Told | None:

@@ -1,7 +1,8 @@
 """``oddish logs``: what an agent says, does and costs."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -43,6 +44,13 @@ Exit codes:
 """
 
 
+@dataclass
+class Told:
+    said: bool = False
+    usage: Mapping[str, object] = field(default_factory=dict)
+    """The last that was told of."""
+
+
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("reference", metavar="TRIAL")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the trial has ended.")
@@ -63,16 +71,16 @@ def logs(ctx: click.Context, reference: str, follow: bool, has_ended: bool, api:
         trial = _trial(client, reference)
         if has_ended:
             _tell_stored(client, trial, teller)
-            said = True
+            told = Told(said=True, usage=trial)
         else:
             try:
-                said = _tell(client.live.follow(trial["id"]) if follow else client.live.so_far(trial["id"]), teller)
+                told = _tell(client.live.follow(trial["id"]) if follow else client.live.so_far(trial["id"]), teller)
             except KeyboardInterrupt:
                 say("\nNo longer following; the trial goes on.", err=True)
                 ctx.exit(INTERRUPTED)
             trial = client.trial(trial["id"])
     if not as_json:
-        _conclude(trial, said=said)
+        _conclude(trial, told)
     if follow and not succeeded(trial):
         ctx.exit(1)
 
@@ -90,19 +98,19 @@ def _trial(client: Client, reference: str) -> Trial:
     raise NotFound(f"{reference!r} names several trials, and logs are shown of one.", fix=listed)
 
 
-def _tell(news: "Iterable[News]", teller: Teller) -> bool:
-    """Whether anything was said."""
-    said = False
+def _tell(news: "Iterable[News]", teller: Teller) -> Told:
+    told = Told()
     try:
         for entry in news:
             if "kind" in entry:
-                said = True
+                told.said = True
                 teller.said(entry)
             else:
+                told.usage = entry["usage"]
                 teller.state(entry)
     finally:
         teller.close()
-    return said
+    return told
 
 
 def _tell_stored(client: Client, trial: Trial, teller: Teller) -> None:
@@ -128,16 +136,16 @@ def _tell_stored(client: Client, trial: Trial, teller: Teller) -> None:
         teller.close()
 
 
-def _conclude(trial: Trial, *, said: bool) -> None:
+def _conclude(trial: Trial, told: Told) -> None:
     """What it took, what became of it, and where the rest is."""
-    if (line := spent(trial)) is not None:
+    if (line := (spent(trial) if finished(trial) else None) or spent(told.usage)) is not None:
         say(line)
     if not finished(trial):
-        if not said:
+        if not told.said:
             say(f"Nothing was said yet: {detail(trial)}")
         say(f"Follow it: {command('logs', trial['id'], '-f')}", err=True)
         return
     say(trial_line(trial))
-    if not said:
+    if not told.said:
         say(f"What was said:  {command('logs', trial['id'], '--finished')}")
     say(f"All its files:  {command('pull', trial['id'])}")

@@ -86,18 +86,16 @@ class Live:
         return page
 
     def so_far(self, trial_id: str) -> Iterator[News]:
-        """All there is at the moment, and then the state."""
+        """The state, all there is to be told at the moment, and the state that it has come to."""
         page = self.page(trial_id)
+        state = _state(page)
+        yield state
         while page["events"]:
             for event in page["events"]:
                 yield {**event, "attempt": page["attempt"]}
             page = self.page(trial_id, attempt=page["attempt"], after_seq=page["next_seq"])
-        yield {
-            "attempt": page["attempt"],
-            "usage": page["usage"],
-            "harbor_stage": page["harbor_stage"],
-            "done": page["done"],
-        }
+        if _state(page) != state:
+            yield _state(page)
 
     def follow(self, trial_id: str, *, attempt: int | None = None, after_seq: int = 0) -> Iterator[News]:
         """What there is and what comes until the trial has ended, and each new state, through lost connections."""
@@ -113,6 +111,15 @@ class Live:
                 yield members(document, LiveState, *_STATE)
             else:
                 yield members(document, Said, "attempt", *_EVENT)
+
+
+def _state(page: LivePage) -> LiveState:
+    return {
+        "attempt": page["attempt"],
+        "usage": page["usage"],
+        "harbor_stage": page["harbor_stage"],
+        "done": page["done"],
+    }
 
 
 def _path(trial_id: str) -> str:

@@ -13,7 +13,7 @@ from oddish.client.retry import RetryPolicy
 
 from .serving import KEY, Server, TaskFolder
 
-QUICK = RetryPolicy(base=0.01, cap=0.05, reconnects=400)
+QUICK = RetryPolicy(base=0.01, cap=0.1, reconnects=10_000)
 
 
 @dataclass
@@ -114,13 +114,13 @@ class Follower:
 
 
 @contextlib.contextmanager
-def followed(server: Server, trial_id: str) -> Iterator[Follower]:
-    """Somebody who follows, from when the server knows of them; the trial has to end within the block."""
+def followed(url: str, trial_id: str) -> Iterator[Follower]:
+    """Somebody who follows it at a server; the trial has to end within the block."""
     follower = Follower()
-    thread = threading.Thread(target=follower.run, args=(server.url, trial_id), daemon=True)
+    thread = threading.Thread(target=follower.run, args=(url, trial_id), daemon=True)
     thread.start()
     yield follower
-    assert follower.done.wait(20), "the follower was not told that the trial has ended"
+    assert follower.done.wait(60), "the follower was not told that the trial has ended"
     thread.join()
 
 

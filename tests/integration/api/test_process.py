@@ -7,20 +7,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
 import psycopg
 import pytest
 
-from oddish.api.__main__ import main
+from oddish.api.__main__ import GRACE_SECONDS, main
 from oddish.db import migration
 from oddish.db.url import plain
 from oddish.errors import EXIT_UNREADABLE_SETTING
 from support.migrations import NEXT, release
 from support.waiting import eventually
 
+from .following import followed, running_trial
 from .serving import KEY, Server, TaskFolder
 
 pytestmark = pytest.mark.long
@@ -226,3 +227,29 @@ def test_settings_that_cannot_be_served(refused: Refused, setting: str, value: s
 def test_a_setting_that_cannot_be_read_has_an_exit_code_of_its_own(database_url: str, oddish_home: Path) -> None:
     settings = environment(database_url, oddish_home, ODDISH_PORT="eighty")
     assert "ODDISH_PORT cannot be read" in refusal(settings, EXIT_UNREADABLE_SETTING)
+
+
+def test_whoever_follows_a_trial_goes_on_at_the_next_server(
+    server: Server, client: httpx2.Client, new_task: Callable[..., TaskFolder], database_url: str, oddish_home: Path
+) -> None:
+    trial = running_trial(server, client, new_task)
+    trial.begin()
+    port = free_port()
+    settings = environment(database_url, oddish_home, ODDISH_PORT=str(port), ODDISH_BOOTSTRAP_KEY=KEY)
+    url = f"http://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        process = stack.enter_context(running(settings))
+        with httpx2.Client(base_url=url) as started:
+            assert ready_status(started, 200) == "ready"
+        follower = stack.enter_context(followed(url, trial.trial_id))
+        trial.says("one")
+        eventually(lambda: follower.texts == ["one"])
+        process.terminate()
+        assert process.wait(GRACE_SECONDS / 2) == 0, "a follower is not waited for"
+        trial.says("two")
+        stack.enter_context(running(settings))
+        eventually(lambda: follower.texts == ["one", "two"])
+        trial.ends()
+        assert follower.done.wait(60)
+    assert follower.error is None
+    assert follower.texts == ["one", "two"]
