@@ -10,6 +10,7 @@ from oddish.engine.results import Usage as Reported
 from oddish.pricing import Prices, Tokens
 from oddish.queue.keys import normalise_model
 from oddish.transcript import Usage
+from oddish.transcript.usage import price as plausible
 from oddish.trials.ledger import Spending
 
 PRICED_BY_LISTS = frozenset({"codex", "cursor-cli", "fx", "gemini-cli", "grok-build", "kimi-code", "vibe"})
@@ -73,8 +74,8 @@ def claimed(reported: Reported) -> Spending:
 def own_cost(asked: Asked, reported: Reported, counted: Usage | None) -> float | None:
     """The agent's own figure, None where there is none to be trusted.
 
-    Nothing for something is how agents say that they do not know. The engine's results hold a guess for a claude-code
-    that has not come to its end, or that says that it does not know its model.
+    Nothing is how agents say that they do not know, and more than anybody pays is no cost. The engine's results hold a
+    guess for a claude-code that has not come to its end, or that says that it does not know its model.
     """
     if asked.agent == CLAUDE_CODE and _elsewhere(asked):
         return None
@@ -82,8 +83,7 @@ def own_cost(asked: Asked, reported: Reported, counted: Usage | None) -> float |
         return counted.cost_usd
     if asked.agent in PRICED_BY_LISTS or (asked.agent == CLAUDE_CODE and counted is not None):
         return None
-    used = reported.input_tokens or reported.output_tokens
-    return None if reported.cost_usd is None or (used and reported.cost_usd <= 0) else reported.cost_usd
+    return plausible(reported.cost_usd)
 
 
 def estimate(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> float | None:
@@ -125,7 +125,7 @@ def _counted(asked: Asked, counted: Usage, cost: float | None, *, estimated: boo
 
 def _or_listed(cost: float | None, asked: Asked, reported: Reported) -> float | None:
     """Where no price of ours is known, the one of the list that the engine went by."""
-    return cost if cost is not None or asked.agent not in PRICED_BY_LISTS else reported.cost_usd or None
+    return cost if cost is not None or asked.agent not in PRICED_BY_LISTS else plausible(reported.cost_usd)
 
 
 def _elsewhere(asked: Asked) -> bool:

@@ -46,6 +46,12 @@ def test_nothing_for_something_is_no_cost_but_an_unknown_one() -> None:
     assert cost("mini-swe-agent", "openai/gpt-5.5", Reported(MILLION, 0, 0, 0.0)) == (5.0, True)
 
 
+@pytest.mark.parametrize("amount", [-1.0, 0.0, 1e10, 1e308])
+def test_what_nobody_pays_is_no_cost(amount: float) -> None:
+    assert cost("aider", "openai/scripted-a", Reported(None, None, None, amount)) == (None, None)
+    assert cost("codex", "openai/scripted-a", Reported(1, 0, 0, amount)) == (None, None)
+
+
 def test_what_an_engine_works_out_from_a_list_is_an_estimate() -> None:
     assert cost("codex", "openai/gpt-5.5", Reported(MILLION, 0, 0, 4.9)) == (5.0, True)
     assert cost("codex", "openai/unheard-of", Reported(MILLION, 0, 0, 4.9)) == (4.9, True)
