@@ -28,7 +28,7 @@ FETCHED_LOGS = "live"
 """Beside the directory of the trial, and no name of one."""
 ON_THE_WORKER = frozenset({"computer-1", "dspy-rlm", "nop", "terminus", "terminus-1", "terminus-2"})
 """Agents that run outside of the sandbox and write their logs there."""
-SAID_BY_OUTPUT = frozenset({"claude-code", "cursor-cli", "opencode"})
+SAID_BY_OUTPUT = frozenset({"cursor-cli", "opencode"})
 """Agents whose output has all that their other logs have."""
 
 FETCH_SECONDS = 5.0
