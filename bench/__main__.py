@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
-from bench import browsing, claimers, claims, commands, fairness, growth, idle, routes, storm, trials
+from bench import browsing, claimers, claims, commands, fairness, growth, idle, live, routes, storm, trials
 from bench.figures import Figures
 from bench.machine import load, machine
 from bench.options import Options
@@ -37,6 +37,7 @@ BESIDE: Mapping[str, Callable[[Options], str]] = {
     "fairness": fairness.fairness,
     "claimers": claimers.claimers,
     "storm": storm.storm,
+    "live": live.live,
 }
 
 
