@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from oddish.client.types import TrialFile, TrialFiles
@@ -79,11 +78,6 @@ def _in_order(paths: Mapping[str, object], sources: Sequence[Source]) -> Iterato
     taken = set[str]()
     for source in sources:
         for path in sorted(paths.keys() - taken):
-            if _matches(path, source.glob):
+            if source.matches(path):
                 taken.add(path)
                 yield path, source
-
-
-def _matches(path: str, glob: str) -> bool:
-    names, patterns = path.split("/"), glob.split("/")
-    return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))

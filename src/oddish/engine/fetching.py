@@ -6,7 +6,6 @@ for, and nowhere else.
 
 import base64
 import binascii
-import fnmatch
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -96,14 +95,14 @@ class Mirror:
 
     def holds(self, source: Source) -> bool:
         """Whether there is a file of this source."""
-        return any(_matches(path, source) for path in self._known)
+        return any(map(source.matches, self._known))
 
     def _is_welcome(self, piece: Fetched) -> bool:
-        asked = any(source.rewritten == piece.rewritten and _matches(piece.path, source) for source in self.sources)
+        asked = any(source.rewritten == piece.rewritten and source.matches(piece.path) for source in self.sources)
         continues = piece.rewritten or piece.mark in (0, self._known.get(piece.path, 0))
         room = piece.path in self._known or len(self._known) < MAX_FILES
         size = 0 if piece.rewritten else len(piece.data)
-        return asked and continues and room and self._bytes + size <= MAX_BYTES
+        return asked and _stays_below(piece.path) and continues and room and self._bytes + size <= MAX_BYTES
 
     def _put(self, piece: Fetched) -> None:
         file = self.folder / piece.path
@@ -119,10 +118,9 @@ class Mirror:
         self._known[piece.path] = piece.mark if piece.rewritten else piece.mark + len(piece.data)
 
 
-def _matches(path: str, source: Source) -> bool:
-    parts, patterns = path.split("/"), source.glob.split("/")
-    plain = all(part not in ("", ".", "..") for part in parts) and "\0" not in path and len(path) <= MAX_NAME
-    return plain and len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
+def _stays_below(path: str) -> bool:
+    """Whether it is a path of a file in the folder that it is put in."""
+    return all(part not in ("", ".", "..") for part in path.split("/")) and "\0" not in path and len(path) <= MAX_NAME
 
 
 def _parsed(answer: str) -> Iterator[Fetched]:
