@@ -13,7 +13,7 @@ from oddish.transcript.adapter import Source
 from oddish.transcript.events import Event, Scribe
 from oddish.transcript.lines import RecordAdapter
 from oddish.transcript.seen import Seen
-from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, with_cache
+from oddish.transcript.usage import UNNAMED, Figures, Tally, Usage, model_name, with_cache
 
 OUTPUT = "codex.txt"
 
@@ -67,14 +67,8 @@ class Codex(RecordAdapter):
                 self.model = model_name(payload.get("model"))
             case "token_usage_record":
                 usage = mapping(payload.get("usage"))
-                figures = with_cache(
-                    usage.get("input_tokens"),
-                    usage.get("cached_input_tokens"),
-                    usage.get("cache_write_input_tokens"),
-                    usage.get("output_tokens"),
-                )
                 key = (text(payload.get("thread_id")), text(payload.get("response_id")))
-                self._responses.put(key, self.model or UNNAMED, figures)
+                self._responses.put(key, self.model or UNNAMED, _figures(usage))
             case "event_msg" if payload.get("type") == "token_count":
                 # Repeated without a new response, so that only the sum can be trusted.
                 self._sum(path, mapping(payload.get("info")).get("total_token_usage"))
@@ -82,13 +76,8 @@ class Codex(RecordAdapter):
     def _sum(self, path: str, usage: object) -> None:
         if not isinstance(usage, dict):
             return
-        figures = with_cache(
-            usage.get("input_tokens"),
-            usage.get("cached_input_tokens"),
-            usage.get("cache_write_input_tokens"),
-            usage.get("output_tokens"),
-        )
-        self._threads.put(self._thread.get(path) or (path, self._runs[path]), self.model or UNNAMED, figures)
+        thread = self._thread.get(path) or (path, self._runs[path])
+        self._threads.put(thread, self.model or UNNAMED, _figures(usage))
 
     def _item(self, path: str, item: dict[str, Any], completed: bool) -> Iterable[Event]:
         kind = text(item.get("type")) or "unknown"
@@ -107,6 +96,15 @@ class Codex(RecordAdapter):
         if completed:
             events += self.scribe.tool_result(_result(kind, item), is_error=item.get("status") == "failed")
         return events
+
+
+def _figures(usage: dict[str, Any]) -> Figures:
+    return with_cache(
+        usage.get("input_tokens"),
+        usage.get("cached_input_tokens"),
+        usage.get("cache_write_input_tokens"),
+        usage.get("output_tokens"),
+    )
 
 
 def _tool(kind: str, item: dict[str, Any]) -> str:

@@ -42,13 +42,13 @@ class SnapshotAdapter:
             return []  # It is just being written.
         steps = [step for step in self.steps(document) if isinstance(step, dict)]
         file = self._files.setdefault(path, _File())
-        if file.read and (len(steps) < file.read or _hash(self.identity(steps[file.read - 1])) != file.last):
+        if file.read and (len(steps) < file.read or hash(self.identity(steps[file.read - 1])) != file.last):
             file.run, file.read = file.run + 1, 0
         for model, figures in self.figures(path, document, steps):
             self._steps.put((path, file.run, model), model, figures)
         new = steps[file.read :]
         if new:
-            file.read, file.last = len(steps), _hash(self.identity(new[-1]))
+            file.read, file.last = len(steps), hash(self.identity(new[-1]))
         return [event for step in new for event in self.step(path, step)]
 
     def restart(self, path: str) -> None:
@@ -83,7 +83,3 @@ class SnapshotAdapter:
     def step(self, path: str, step: dict[str, Any]) -> Iterable[Event]:
         """The events of a step."""
         raise NotImplementedError
-
-
-def _hash(identity: Hashable) -> int:
-    return hash(identity)
