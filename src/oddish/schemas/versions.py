@@ -29,7 +29,9 @@ class Spending(ResponseBody):
     cost_trial_count: int
     cost_has_estimated: bool
     cost_has_native: bool
-    billed_cost_usd: float = Field(description="Of everything that was run here: probes and replaced trials too.")
+    billed_cost_usd: float = Field(
+        description="Of every attempt that was run here, also of probes and replaced trials."
+    )
     billed_trial_count: int
 
 

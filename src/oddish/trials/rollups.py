@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, func, select, true
+from sqlalchemy import CTE, ColumnElement, and_, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.db.tables import experiments, task_versions, tasks, trials
+from oddish.db.tables import attempts, experiments, task_versions, tasks, trials
 from oddish.identity.principal import Principal
 from oddish.tasks.versions import LIMIT
 from oddish.trials.figures import cost
@@ -145,13 +145,14 @@ def _live(task_id: str) -> CTE:
 
 
 def _spent(task_id: str) -> CTE:
-    """Money is gone whatever became of the trial; imported ones cost somebody else something."""
+    """Of all attempts: money is gone whatever became of the trial; imported ones cost somebody else something."""
     return (
         select(
             trials.c.task_version,
-            func.sum(cost()).label("billed_cost_usd"),
-            func.count(trials.c.cost_usd).label("billed_trial_count"),
+            func.sum(attempts.c.cost_usd).label("billed_cost_usd"),
+            func.count(attempts.c.trial_id.distinct()).label("billed_trial_count"),
         )
+        .join(attempts, and_(attempts.c.trial_id == trials.c.id, attempts.c.cost_usd.is_not(None)))
         .where(trials.c.task_id == task_id, trials.c.origin == "oddish")
         .group_by(trials.c.task_version)
         .cte("spent")

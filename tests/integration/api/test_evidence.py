@@ -159,6 +159,12 @@ def test_versions_with_what_their_trials_came_to(
             "UPDATE trials SET reward = %s, cost_usd = %s, cost_is_estimated = %s WHERE id = %s",
             *(reward, cost, estimated, trial_id),
         )
+        for epoch, spent in ((8, 0.125), (9, cost)):
+            server.sql(
+                "INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, cost_usd) "
+                "SELECT id, %s, org_id, 0, gen_random_uuid(), 'w', %s FROM trials WHERE id = %s",
+                *(epoch, spent, trial_id),
+            )
     server.sql("UPDATE trials SET superseded_by_trial_id = %s WHERE id = %s", f"{task_id}-4", f"{task_id}-3")
     found = client.get(f"/tasks/{task_id}/detail").json()
     newest, oldest = found["versions"]
@@ -179,13 +185,13 @@ def test_versions_with_what_their_trials_came_to(
         "cost_trial_count": 2,
         "cost_has_estimated": True,
         "cost_has_native": True,
-        "billed_cost_usd": 1.75,
-        "billed_trial_count": 3,
+        "billed_cost_usd": 2.25,
+        "billed_trial_count": 4,
     }
     assert {name: newest[name] for name in expected} == expected
     assert [entry["name"] for entry in newest["experiments"]] == ["other", "mine"]
     assert (oldest["version"], oldest["trial_count"], oldest["last_run_at"]) == (1, 0, None)
-    assert (found["totals"]["total_trials"], found["totals"]["billed_cost_usd"]) == (6, 1.75)
+    assert (found["totals"]["total_trials"], found["totals"]["billed_cost_usd"]) == (6, 2.25)
     assert found["task"]["trials"] is None
 
     changed = client.put(f"/tasks/{task_id}/versions/1/default")
@@ -203,7 +209,7 @@ def test_versions_with_what_their_trials_came_to(
     assert "0.35" in row
     assert "1/4" in row
     assert "~$0.7500" in row
-    assert "6 trials, cost ~$0.7500, with all that was replaced $1.7500" in shown.output
+    assert "6 trials, cost ~$0.7500, with all that was replaced $2.2500" in shown.output
     listed = CliRunner().invoke(cli, ["status", task_id, "--versions"])
     rows = [line.split() for line in listed.output.splitlines() if line.split()[:1] in (["1"], ["2"])]
     assert [(row[0], row[1] == "current") for row in rows] == [("2", False), ("1", True)]
