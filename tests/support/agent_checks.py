@@ -16,8 +16,8 @@ def solves_the_task(run: AgentRun) -> None:
 
 def counts_what_its_model_reported(run: AgentRun) -> None:
     reported = run.conversation.reported
-    counted = [run.trial[f"{kind}_tokens"] for kind in ("input", "cache", "output")]
-    assert counted == [reported.input, reported.cached, reported.output]
+    counted = [run.trial[f"{kind}_tokens"] for kind in ("input", "cache", "cache_write", "output")]
+    assert counted == [reported.input, reported.cached, reported.cache_write, reported.output]
 
 
 def costs_what_its_model_costs(run: AgentRun) -> None:
