@@ -18,7 +18,8 @@ _EDITIONS = (
     re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$"),
     re.compile(r"-(?:latest|preview)$"),
 )
-"""What tells editions of a model apart that cost the same."""
+"""What tells editions of a model apart that cost the same. As many are taken off as there are kinds: agents name models,
+and each name is looked up."""
 
 
 def candidates(model: str) -> Iterator[tuple[str | None, str]]:
@@ -39,8 +40,9 @@ def candidates(model: str) -> Iterator[tuple[str | None, str]]:
 
 def _editions(name: str) -> Iterator[str]:
     yield name
-    for edition in _EDITIONS:
-        shorter = edition.sub("", name, count=1)
-        if shorter and shorter != name:
-            yield from _editions(shorter)
+    for _ in _EDITIONS:
+        shorter = (edition.sub("", name, count=1) for edition in _EDITIONS)
+        name = next((found for found in shorter if found not in ("", name)), "")
+        if not name:
             return
+        yield name

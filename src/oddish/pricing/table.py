@@ -13,6 +13,8 @@ from oddish.pricing.rates import Rates
 from oddish.queue.keys import normalise_model
 
 OWN = Path(__file__).with_name("prices.json")
+MOST = 1_000_000
+"""USD for a million tokens; sums of what is more might have no end."""
 _RATES = ("input", "output", "cache_read", "cache_write")
 _FIELDS = frozenset({*_RATES, "from", "source"})
 _SHAPE = (
@@ -47,7 +49,7 @@ class Table:
             document = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise UnreadablePrices(f"{path} cannot be read: {error.strerror}.", fix="Correct ODDISH_PRICES.") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnreadablePrices(f"{path} is no JSON: {error}.", fix=_SHAPE) from error
         if not isinstance(document, dict):
             raise UnreadablePrices(f"{path} holds no JSON object.", fix=_SHAPE)
@@ -88,6 +90,8 @@ def _price(place: str, entry: object) -> Price:
             raise UnreadablePrices(f"{place}: {name} is {fields.get(name)!r}, which is no number.", fix=_SHAPE)
         if (rates[name] or 0) < 0:
             raise UnreadablePrices(f"{place}: {name} is {fields[name]!r}, which is below 0.", fix=_SHAPE)
+        if (rates[name] or 0) > MOST:
+            raise UnreadablePrices(f"{place}: {name} is {fields[name]!r}, which is above {MOST:,}.", fix=_SHAPE)
     reading, writing = rates["input"], rates["output"]
     assert reading is not None and writing is not None  # noqa: S101, PT018
     return Price(

@@ -1,7 +1,7 @@
 """Settlement: what an attempt has cost, from what its agent reports and from its tokens. Pure."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -32,8 +32,12 @@ class Asked:
 
 
 def so_far(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Spending:
-    """What a running attempt has spent, by what its transcript says."""
-    return _counted(asked, counted, estimate(asked, counted, prices, when), estimated=True)
+    """What a running attempt has spent, by what its transcript says.
+
+    Models without a price are left out beside others that have one: a cost limit still holds for those.
+    """
+    cost = _sum(cost for cost, _ in _costs(asked, counted, prices, when))
+    return _counted(asked, counted, cost, estimated=True)
 
 
 def settle(asked: Asked, reported: Reported, counted: Usage | None, prices: Prices, when: datetime) -> Spending:
@@ -87,10 +91,21 @@ def own_cost(asked: Asked, reported: Reported, counted: Usage | None) -> float |
 
 
 def estimate(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> float | None:
-    """What the tokens cost, each model's by its own price; None when one of the models has none."""
-    costs = [_price(_names(asked, name), usage, prices, when) for name, usage in counted.by_model.items()]
+    """What the tokens cost, each model's by its own price; None when one of the models that used some has none."""
+    costs = list(_costs(asked, counted, prices, when))
+    return None if any(cost is None and tokens for cost, tokens in costs) else _sum(cost for cost, _ in costs)
+
+
+def _costs(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Iterator[tuple[float | None, int]]:
+    """Of each model, with how many tokens it used: programs name models that answered nothing."""
+    for name, usage in counted.by_model.items():
+        yield _price(_names(asked, name), usage, prices, when), usage.tokens
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """Of those that are known; None where none is."""
     known = [cost for cost in costs if cost is not None]
-    return math.fsum(known) if len(known) == len(costs) else None
+    return math.fsum(known) if known else None
 
 
 def _price(names: Iterator[str | None], tokens: Tokens, prices: Prices, when: datetime) -> float | None:

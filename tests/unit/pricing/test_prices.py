@@ -87,6 +87,10 @@ def test_the_most_specific_name_is_tried_first(model: str, names: list[tuple[str
     assert list(candidates(model)) == names
 
 
+def test_a_name_of_any_length_is_looked_up_under_few() -> None:
+    assert len(list(candidates("a/b" + ":x" * 100))) < 10
+
+
 @pytest.mark.parametrize(
     ("model", "rates"),
     [
@@ -133,6 +137,7 @@ def test_a_price_holds_from_its_day_until_the_next_one(operators: Operators) -> 
     ("document", "said"),
     [
         ("nonsense", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
         ([], "holds no JSON object"),
         ({"": [{"input": 1, "output": 1}]}, "'' names no model"),
         ({"a/b": []}, "'a/b' has no list of prices"),
@@ -140,6 +145,7 @@ def test_a_price_holds_from_its_day_until_the_next_one(operators: Operators) -> 
         ({"a/b": [{"input": 1}]}, "'a/b': output is None, which is no number"),
         ({"a/b": [{"input": "1", "output": 1}]}, "'a/b': input is '1', which is no number"),
         ({"a/b": [{"input": 1, "output": -1}]}, "'a/b': output is -1, which is below 0"),
+        ({"a/b": [{"input": 1e308, "output": 1}]}, "'a/b': input is 1e+308, which is above 1,000,000"),
         ({"a/b": [{"input": 1, "output": 1, "cached": 1}]}, "'a/b': 'cached' is no part of a price"),
         ({"a/b": [{"input": 1, "output": 1, "from": "May"}]}, "'a/b': from is 'May', which is no day"),
         ({"a/b": [{"input": 1, "output": 1}, {"input": 2, "output": 1}]}, "'a/b' has two prices from the same day"),

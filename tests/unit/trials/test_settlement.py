@@ -100,6 +100,19 @@ def test_one_model_without_a_price_makes_the_whole_unknown() -> None:
     assert cost("claude-code", CLAUDE, Reported(), counted) == (None, None)
 
 
+def test_while_it_runs_the_models_that_have_a_price_are_counted() -> None:
+    counted = by_model(claude_haiku_4_5=Usage(MILLION), unheard_of=Usage(1))
+    assert so_far(Asked("claude-code", CLAUDE), counted, PRICES, NOW).cost_usd == 1.0
+    unheard_of = so_far(Asked("claude-code", CLAUDE), by_model(unheard_of=Usage(1)), PRICES, NOW)
+    assert (unheard_of.cost_usd, unheard_of.cost_is_estimated) == (None, None)
+
+
+def test_a_model_that_used_nothing_needs_no_price() -> None:
+    counted = by_model(claude_haiku_4_5=Usage(MILLION), unheard_of=Usage())
+    assert cost("claude-code", CLAUDE, Reported(), counted) == (1.0, True)
+    assert cost("claude-code", CLAUDE, Reported(), by_model(unheard_of=Usage())) == (None, None)
+
+
 def test_the_figure_of_a_transcript_is_the_agents_own() -> None:
     counted = by_model(scripted_a=Usage(MILLION, cost_usd=0.3))
     assert cost("opencode", "openai/scripted-a", Reported(MILLION, 0, 0, None), counted) == (0.3, False)
