@@ -38,10 +38,21 @@ def _overwritten(match: re.Match[bytes]) -> bytes:
     return b"*" * len(match[0])
 
 
+def line_by_line(secrets: Iterable[str]) -> frozenset[str]:
+    """``secrets`` and the lines of those that have several, for text that is looked at line by line."""
+    return frozenset(part for secret in secrets for part in (secret, *map(str.strip, secret.splitlines())))
+
+
 def _forms(secret: str) -> Iterator[str]:
-    """As it is, and as it appears in JSON, in an address, and in Base64, whatever stands before and behind it there."""
+    """As it is, and as it appears in JSON, in an address, and in Base64, whatever stands before and behind it there.
+
+    Programs call tools with JSON within JSON.
+    """
     yield secret
-    yield json.dumps(secret)[1:-1]
+    for ascii_only in (True, False):
+        quoted = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        yield quoted
+        yield json.dumps(quoted, ensure_ascii=ascii_only)[1:-1]
     yield quote(secret, safe="")
     yield quote(secret)
     yield quote_plus(secret)
@@ -57,7 +68,9 @@ class Redactor:
     """Replaces a fixed set of values, also in the usual encodings (see ``_forms``); the longest match wins."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
+        # Programs that read a value from a file or a variable leave out the space around it.
+        values = {value for secret in secrets for value in (secret, secret.strip()) if len(value) >= SHORTEST_SECRET}
+        forms = {form for value in values for form in _forms(value)}
         ordered = sorted(forms, key=len, reverse=True)
         self._text = re.compile("|".join(map(re.escape, ordered)))
         self._forms = ordered

@@ -19,7 +19,7 @@ from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable,
 from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence
 from oddish.engine.protocol import Done, Failure, Run
-from oddish.engine.redaction import Redactor
+from oddish.engine.redaction import Redactor, line_by_line
 from oddish.engine.results import attempt_facts, read_trial
 from oddish.errors import OddishError
 from oddish.keyring import Keyring
@@ -183,7 +183,8 @@ class Execution:
 
     def _followed(self, spec: TrialSpec, run: Run) -> AbstractAsyncContextManager[Tail]:
         logs = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")
-        redact, spend = Redactor(spec.secrets()).text, functools.partial(spent_so_far, spec, self._services.prices)
+        redact = Redactor(line_by_line(spec.secrets())).text
+        spend = functools.partial(spent_so_far, spec, self._services.prices)
         return self._services.live.follow(self.claim, spec.agent, logs, redact=redact, spend=spend)
 
     async def _drive(self, run: Run, reference: Reference | None, followed: AbstractAsyncContextManager[Tail]) -> Done:

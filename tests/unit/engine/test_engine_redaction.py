@@ -1,6 +1,7 @@
 """Secrets out of text and directories."""
 
 import base64
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oddish.engine import redaction
-from oddish.engine.redaction import Redactor, secret_values
+from oddish.engine.redaction import Redactor, line_by_line, secret_values
 from oddish.secrecy import credential_values, is_secret_name
 
 SECRET = "sk-0123456789"
@@ -34,6 +35,30 @@ def test_text() -> None:
 
 def test_a_secret_inside_a_json_string_is_found() -> None:
     assert Redactor(['quo"ted\\secret']).text('{"a": "quo\\"ted\\\\secret"}') == '{"a": "[REDACTED]"}'
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_secret_is_found_in_json_within_json(ascii_only: bool) -> None:
+    secret = 'pä"ss\nword'
+    once = json.dumps({"a": secret}, ensure_ascii=ascii_only)
+    twice = json.dumps({"b": once}, ensure_ascii=ascii_only)
+    assert Redactor([secret]).text(once) == '{"a": "[REDACTED]"}'
+    assert Redactor([secret]).text(twice) == r'{"b": "{\"a\": \"[REDACTED]\"}"}'
+
+
+def test_a_secret_is_found_without_the_space_around_it() -> None:
+    assert Redactor([f"{SECRET}\n"]).text(f"a {SECRET} b") == "a [REDACTED] b"
+
+
+def test_a_secret_of_several_lines_is_found_line_by_line() -> None:
+    key = "-----BEGIN KEY-----\r\n  MIIEvQIBADANBgkq\n=\n-----END KEY-----\n"
+    redactor = Redactor(line_by_line([key]))
+    assert [redactor.text(line) for line in ("K=-----BEGIN KEY-----", "MIIEvQIBADANBgkq", "=")] == [
+        "K=[REDACTED]",
+        "[REDACTED]",
+        "=",
+    ]
+    assert redactor.text(key) == "[REDACTED]"
 
 
 def test_a_secret_is_found_in_an_address() -> None:
