@@ -6,6 +6,7 @@ from typing import Any
 from oddish.transcript.events import Event, Scribe
 from oddish.transcript.lines import RecordAdapter
 from oddish.transcript.seen import Seen
+from oddish.transcript.usage import Tally, Usage
 
 
 class EchoAdapter(RecordAdapter):
@@ -15,6 +16,12 @@ class EchoAdapter(RecordAdapter):
         super().__init__(scribe)
         self._printed = Seen()
         self._recorded = Seen()
+        self._seen = Seen()
+        """What tells records of the session file apart that were read."""
+        self._answers = Tally()
+
+    def counted(self) -> Usage:
+        return self._answers.usage()
 
     def words(self, text: str) -> list[Event]:
         """The message of a session file, unless all its lines were printed before."""

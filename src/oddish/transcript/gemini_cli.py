@@ -10,9 +10,8 @@ from typing import Any
 from oddish.documents import mapping, mappings, text
 from oddish.transcript.adapter import Source
 from oddish.transcript.echo import EchoAdapter
-from oddish.transcript.events import Event, Scribe, as_text
-from oddish.transcript.seen import Seen
-from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, tokens, with_cache
+from oddish.transcript.events import Event, as_text
+from oddish.transcript.usage import UNNAMED, model_name, tokens, with_cache
 
 
 class GeminiCli(EchoAdapter):
@@ -20,14 +19,6 @@ class GeminiCli(EchoAdapter):
 
     sources = (Source("*/chats/session-*.jsonl"), Source("gemini-cli.trajectory.jsonl"), Source("gemini-cli.txt"))
     homes = ("/root/.gemini/tmp",)
-
-    def __init__(self, scribe: Scribe) -> None:
-        super().__init__(scribe)
-        self._answers = Tally()
-        self._seen = Seen()
-
-    def counted(self) -> Usage:
-        return self._answers.usage()
 
     def session(self, record: dict[str, Any]) -> Iterable[Event]:
         key = text(record.get("id"))

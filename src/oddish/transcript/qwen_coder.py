@@ -9,10 +9,9 @@ from typing import Any
 from oddish.documents import mapping, mappings, text
 from oddish.transcript.adapter import Source
 from oddish.transcript.echo import EchoAdapter
-from oddish.transcript.events import Event, Scribe
+from oddish.transcript.events import Event
 from oddish.transcript.gemini_cli import response
-from oddish.transcript.seen import Seen
-from oddish.transcript.usage import UNNAMED, Tally, Usage, model_name, with_cache
+from oddish.transcript.usage import UNNAMED, model_name, with_cache
 
 
 class QwenCoder(EchoAdapter):
@@ -24,14 +23,6 @@ class QwenCoder(EchoAdapter):
         Source("qwen-code.txt"),
     )
     homes = ("/root/.qwen",)
-
-    def __init__(self, scribe: Scribe) -> None:
-        super().__init__(scribe)
-        self._answers = Tally()
-        self._seen = Seen()
-
-    def counted(self) -> Usage:
-        return self._answers.usage()
 
     def session(self, record: dict[str, Any]) -> Iterable[Event]:
         key = text(record.get("uuid"))
