@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from oddish.accounting.shares import Model, Share
-from oddish.accounting.sums import Sums, added
+from oddish.accounting.shares import Model, Share, added
+from oddish.accounting.sums import Sums
 from oddish.accounting.window import Window
 
 KEYS_SHOWN = 20
@@ -35,10 +35,10 @@ class Series:
 
 def series(window: Window, dimension: str, shares: Sequence[Share], key: Callable[[Share], str]) -> Series:
     """Of shares that are broken down by bucket and by what ``key`` tells."""
-    ranked = list(added(shares, key, _sums))
+    ranked = list(added(shares, key))
     shown = ranked if len(ranked) <= KEYS_SHOWN else [*ranked[:KEYS_SHOWN], OTHER]
-    cells = added(shares, lambda share: (share.bucket, _among(shown, key(share))), _sums)
-    totals = added(shares, lambda share: share.bucket, _sums)
+    cells = added(shares, lambda share: (share.bucket, _among(shown, key(share))))
+    totals = added(shares, lambda share: share.bucket)
     starts = window.buckets({share.bucket for share in shares if share.bucket})
     steps = [
         Step(
@@ -78,7 +78,3 @@ def model_name(model: Model | None) -> str:
 
 def _among(shown: Sequence[str], key: str) -> str:
     return key if key in shown else OTHER
-
-
-def _sums(share: Share) -> Sums:
-    return share.sums

@@ -1,6 +1,6 @@
 """Parts of what was spent, by several things at once. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -58,3 +58,11 @@ class Breakdown:
     by_model_and_user: Sequence[Share]
     by_model_and_agent: Sequence[Share]
     experiments: Ranking
+
+
+def added[Key: Hashable](shares: Iterable[Share], key: Callable[[Share], Key]) -> dict[Key, Sums]:
+    """By ``key``, the most expensive first."""
+    totals: dict[Key, Sums] = {}
+    for share in shares:
+        totals[key(share)] = totals.get(key(share), Sums()) + share.sums
+    return dict(sorted(totals.items(), key=lambda item: (-item[1].cost_usd, str(item[0]))))

@@ -1,6 +1,5 @@
 """What some attempts have spent together. Pure."""
 
-from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from operator import add
 from typing import Self
@@ -45,13 +44,3 @@ class Sums:
 
 NAMES = tuple(field.name for field in fields(Sums))
 TOKENS = tuple(name for name in NAMES if name.endswith("_tokens"))
-
-
-def added[Entry, Key: Hashable](
-    entries: Iterable[Entry], key: Callable[[Entry], Key], sums: Callable[[Entry], Sums]
-) -> dict[Key, Sums]:
-    """By ``key``, the most expensive first."""
-    totals: dict[Key, Sums] = {}
-    for entry in entries:
-        totals[key(entry)] = totals.get(key(entry), Sums()) + sums(entry)
-    return dict(sorted(totals.items(), key=lambda item: (-item[1].cost_usd, str(item[0]))))

@@ -8,9 +8,9 @@ from fastapi import Query
 
 from oddish.accounting import series as drawn
 from oddish.accounting.series import Series, series
-from oddish.accounting.shares import Breakdown, Share
+from oddish.accounting.shares import Breakdown, Share, added
 from oddish.accounting.spend import find_user, read_breakdown, read_periods, read_tasks
-from oddish.accounting.sums import Sums, added
+from oddish.accounting.sums import Sums
 from oddish.accounting.window import Window
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
@@ -202,5 +202,4 @@ def _unknown(shares: Sequence[Share]) -> list[UnknownCost]:
 
 def _added[Key: Hashable](shares: Sequence[Share], key: Callable[[Share], Key | None]) -> Mapping[Key, Sums]:
     """What each part of a breakdown that has them came to."""
-    totals = added(shares, key, lambda share: share.sums)
-    return {part: sums for part, sums in totals.items() if part is not None}
+    return {part: sums for part, sums in added(shares, key).items() if part is not None}
