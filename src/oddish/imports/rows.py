@@ -21,7 +21,7 @@ from oddish.outcome import Outcome
 from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.keys import BASELINE_AGENTS, queue_key
 from oddish.tasks.missing import no_task
-from oddish.trials.ledger import shown
+from oddish.trials.ledger import figures
 from oddish.trials.recording import Report, ending, error_message, final_stage, projection
 from oddish.trials.submission import TOUCH_EXPERIMENT
 
@@ -188,7 +188,7 @@ def shown_of(outcome: Outcome, report: Report) -> dict[str, object]:
     cancelled = outcome.status == "cancelled"
     return {
         **projection(EPOCH, outcome, report),
-        **shown(report.spending),
+        **figures(report.spending),
         "status": "success" if outcome.usable else "failed",
         "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
         "error_message": CANCELLED_BY_USER if cancelled else error_message(outcome, report),

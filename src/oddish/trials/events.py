@@ -84,8 +84,7 @@ async def append(connection: AsyncConnection, entries: Mapping[Claim, Sequence[E
     """Append events of running attempts, in the caller's transaction; which of the claims still own their attempt.
 
     Nothing is written for the others. The attempts stay locked until the transaction ends, which should be this one
-    statement. Entries that are there
-    already stay as they are, so that a commit whose answer was lost may be repeated.
+    statement. Entries that are there already stay as they are, so that a commit whose answer was lost may be repeated.
     """
     events = [(claim.claim_id, entry) for claim, own in entries.items() for entry in own]
     rows = await connection.execute(

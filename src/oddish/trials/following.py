@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.db.tables import attempts, trials
 from oddish.identity.principal import Principal
 from oddish.trials.events import PAGE_LIMIT, StoredEntry, page
+from oddish.trials.ledger import FIGURES, Spending
 from oddish.trials.live import is_live
 from oddish.trials.queries import UNFINISHED, no_trial
 
@@ -26,25 +27,13 @@ class Place:
 
 
 @dataclass(frozen=True)
-class LiveUsage:
-    """What an attempt took so far; None where nothing is known of it."""
-
-    input_tokens: int | None = None
-    """All of the input, what was read from and written to a cache included."""
-    cache_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    cost_is_estimated: bool | None = None
-
-
-@dataclass(frozen=True)
 class LivePage:
     attempt: int
     events: Sequence[StoredEntry]
     next_seq: int
     """Where the next page begins: ``after_seq`` of the call that asks for it."""
-    usage: LiveUsage
+    usage: Spending
+    """So far."""
     harbor_stage: str | None
     done: bool
     """The trial has ended."""
@@ -88,14 +77,7 @@ async def live_page(
         attempt=attempt,
         events=events,
         next_seq=events[-1].seq if events else after_seq,
-        usage=LiveUsage(
-            input_tokens=row.input_tokens,
-            cache_tokens=row.cache_tokens,
-            cache_write_tokens=row.cache_write_tokens,
-            output_tokens=row.output_tokens,
-            cost_usd=row.cost_usd,
-            cost_is_estimated=row.cost_is_estimated,
-        ),
+        usage=Spending(**{name: row._mapping[name] for name in FIGURES}),
         harbor_stage=row.harbor_stage,
         done=row.status not in UNFINISHED,
         full=len(events) == limit,
@@ -109,12 +91,7 @@ def _current(principal: Principal, trial_id: str) -> Select[tuple[object, ...]]:
             trials.c.status,
             trials.c.harbor_stage,
             attempts.c.epoch,
-            attempts.c.input_tokens,
-            attempts.c.cache_tokens,
-            attempts.c.cache_write_tokens,
-            attempts.c.output_tokens,
-            attempts.c.cost_usd,
-            attempts.c.cost_is_estimated,
+            *(attempts.c[name] for name in FIGURES),
         )
         .select_from(trials.outerjoin(attempts, attempts.c.trial_id == trials.c.id))
         .where(trials.c.id == trial_id, trials.c.org_id == principal.org_id, trials.c.deleted_at.is_(None))

@@ -106,8 +106,8 @@ FIGURES = tuple(field.name for field in fields(Spending) if field.name != "model
 """What a trial shows of its last attempt, by the names of its columns and the attempt's."""
 
 
-def shown(spending: Spending) -> dict[str, object]:
-    """What a trial shows of an attempt."""
+def figures(spending: Spending) -> dict[str, object]:
+    """What a trial shows of what an attempt has spent, by its columns."""
     return {name: getattr(spending, name) for name in FIGURES}
 
 

@@ -13,8 +13,7 @@ from oddish.queue.cancel import CANCELLED_BY_USER
 from oddish.queue.claim import Claim
 from oddish.queue.finish import fence, finish, retry
 from oddish.queue.policy import retry_delay
-from oddish.trials.ledger import Spending, settle
-from oddish.trials.ledger import shown as shown_of
+from oddish.trials.ledger import Spending, figures, settle
 
 # Moves the stage of a running attempt and its trial. Locks: attempts, trials.
 STAGE = """
@@ -78,7 +77,7 @@ async def record_outcome(
         .where(attempts.c.trial_id == claim.subject_id, attempts.c.epoch == claim.epoch)
         .values(**ending(outcome, report, cancelled=cancelled), finished_at=func.clock_timestamp())
     )
-    shown: dict[str, object] = shown_of(spent) | {
+    shown: dict[str, object] = figures(spent) | {
         "error_message": message,
         "harbor_stage": "cancelled" if cancelled else final_stage(outcome),
     }
