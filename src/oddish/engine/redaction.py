@@ -72,12 +72,11 @@ class Redactor:
         values = {value for secret in secrets for value in (secret, secret.strip()) if len(value) >= SHORTEST_SECRET}
         forms = {form for value in values for form in _forms(value)}
         ordered = sorted(forms, key=len, reverse=True)
-        self._text = re.compile("|".join(map(re.escape, ordered)))
         self._forms = ordered
-        encoded = [form.encode() for form in ordered]
-        self._bytes = re.compile(b"|".join(map(re.escape, encoded))) if ordered else None
-        self._encoded = encoded
-        self._longest = max(map(len, encoded), default=0)
+        self._text = re.compile("|".join(map(re.escape, ordered)))
+        self._encoded = [form.encode() for form in ordered]
+        self._bytes = re.compile(b"|".join(map(re.escape, self._encoded)))
+        self._longest = max(map(len, self._encoded), default=0)
 
     def text(self, text: str) -> str:
         """``text`` without the secrets."""
@@ -91,12 +90,12 @@ class Redactor:
         Symbolic links are not followed. A rewritten file is replaced as a whole, so that a hard link elsewhere keeps
         its content. An entry whose new name is taken gets a number. Raises OSError.
         """
-        if self._bytes is None:
+        if not self._forms:
             return 0
         changed = 0
         for _, directories, files, directory in os.fwalk(root, topdown=False, follow_symlinks=False):
             for name in files:
-                changed += self._file(name, directory, self._bytes)
+                changed += self._file(name, directory)
             for name in (*files, *directories):
                 changed += self._target(name, directory) or self._name(name, directory)
         return changed
@@ -125,7 +124,7 @@ class Redactor:
         self._name(name, directory)
         return True
 
-    def _file(self, name: str, directory: int, secrets: re.Pattern[bytes]) -> bool:
+    def _file(self, name: str, directory: int) -> bool:
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         except OSError:
@@ -143,7 +142,7 @@ class Redactor:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             copy = os.open(temporary, flags, stat.S_IMODE(status.st_mode), dir_fd=directory)
             with os.fdopen(copy, "wb") as target:
-                self._replace(source, target, secrets, replacement)
+                self._replace(source, target, replacement)
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         return True
 
@@ -157,14 +156,14 @@ class Redactor:
             kept = pending[max(len(pending) - self._longest + 1, 0) :]
         return False
 
-    def _replace(self, source: BinaryIO, target: BinaryIO, secrets: re.Pattern[bytes], by: _Replacement) -> None:
+    def _replace(self, source: BinaryIO, target: BinaryIO, by: _Replacement) -> None:
         pending = b""
         while chunk := source.read(CHUNK):
             pending += chunk
             keep = self._longest - 1 if len(chunk) == CHUNK else 0
             settled = max(len(pending) - keep, 0)
             position = 0
-            for match in secrets.finditer(pending):
+            for match in self._bytes.finditer(pending):
                 if match.start() >= settled:
                     break
                 target.write(pending[position : match.start()] + by(match))
@@ -172,4 +171,4 @@ class Redactor:
             settled = max(settled, position)
             target.write(pending[position:settled])
             pending = pending[settled:]
-        target.write(secrets.sub(by, pending))
+        target.write(self._bytes.sub(by, pending))
