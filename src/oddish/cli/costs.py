@@ -8,6 +8,7 @@ from oddish.cli.group import Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, say, warn
 from oddish.cli.session import connect, resolve
+from oddish.cli.spending import NOT_KNOWN
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import moment, one_line, plural
 from oddish.client.spending import Costs, CostSeries, Spend, TokenTotals, UnknownCost, UserCosts
@@ -145,5 +146,5 @@ def _unknown(spend: Spend) -> int:
 def _cost(spend: Spend) -> str:
     """Not known where nothing is: 0 is what is known to be free."""
     if spend["cost_usd"] == 0 and _unknown(spend):
-        return "not known"
+        return NOT_KNOWN
     return f"{'~' if spend['cost_estimated_usd'] else ''}{dollars(spend['cost_usd'])}"

@@ -13,7 +13,8 @@ from oddish.cli.options import api_option
 from oddish.cli.output import say
 from oddish.cli.progress import trial_line
 from oddish.cli.session import connect, resolve
-from oddish.cli.telling import JsonLines, Readable, Teller, ended, spent, stored
+from oddish.cli.spending import spent
+from oddish.cli.telling import JsonLines, Readable, Teller, ended, stored
 from oddish.cli.text import command, joined
 from oddish.cli.trials import detail, finished, succeeded
 from oddish.client import Client

@@ -29,6 +29,12 @@ def cost(usage: Mapping[str, object]) -> str | None:
     return None if amount is None else f"{'~' if usage.get('cost_is_estimated') else ''}${amount:.4f}"
 
 
+def spent(usage: Mapping[str, object]) -> str | None:
+    """Tokens and cost on one line; None where nothing is known of them."""
+    counts, amount = tokens(usage), cost(usage)
+    return amount if counts is None else f"{counts}, {amount or 'cost unknown'}"
+
+
 def unpriced(usage: Mapping[str, object]) -> str | None:
     """Why there is no cost; None where nothing was used."""
     return f"{NOT_KNOWN}: no price of its model" if usage.get("output_tokens") else None

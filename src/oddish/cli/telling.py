@@ -7,7 +7,7 @@ from typing import Protocol, cast
 import click
 
 from oddish.cli.footer import Footer
-from oddish.cli.spending import cost, tokens
+from oddish.cli.spending import spent
 from oddish.cli.transcript import lines
 from oddish.cli.trials import stage_label
 from oddish.client.live import LiveState, LiveUsage, Said
@@ -76,14 +76,6 @@ class Readable:
     def _headline(self, text: str) -> None:
         self._footer.above(click.style(f"--- {text} ---", dim=True))
         self._kind = None
-
-
-def spent(usage: Mapping[str, object]) -> str | None:
-    """Tokens and cost on one line; None where nothing is known of them."""
-    used, amount = tokens(usage), cost(usage)
-    if used is None:
-        return amount
-    return f"{used}, {amount or 'cost unknown'}"
 
 
 def stored(seq: int, attempt: int, event: Event) -> Said:
