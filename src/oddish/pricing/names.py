@@ -18,8 +18,8 @@ _EDITIONS = (
     re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$"),
     re.compile(r"-(?:latest|preview)$"),
 )
-"""What tells editions of a model apart that cost the same. As many are taken off as there are kinds: agents name models,
-and each name is looked up."""
+"""What tells editions of a model apart that cost the same. As many are taken off as there are kinds: agents name
+models, and each name is looked up."""
 
 
 def candidates(model: str) -> Iterator[tuple[str | None, str]]:
