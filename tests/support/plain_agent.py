@@ -6,7 +6,7 @@ from typing import Any
 
 from harbor.agents.base import BaseAgent
 
-from oddish.engine import livelogs
+from oddish.engine import agentlogs
 from oddish.transcript import Source, registry
 from oddish.transcript.plain import PlainText
 
@@ -61,7 +61,7 @@ class Logging(_Agent):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        livelogs.FETCH_SECONDS = 0.1
+        agentlogs.FETCH_SECONDS = 0.1
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
         wait = "until [ -e /app/seen-$word ]; do sleep 0.05; done"

@@ -24,6 +24,8 @@ from oddish.credentials import Table
 VERSION = 1
 LINE_LIMIT = 16 * 1024 * 1024
 """Longest line in bytes that either side accepts."""
+AGENT_LOGS = "agent"
+"""In the directory of a trial, and in that of each of its steps: what the agent logged."""
 
 type Stage = Literal["trial_started", "environment_setup", "agent_setup", "agent_running", "verification", "completed"]
 

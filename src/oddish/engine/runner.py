@@ -15,12 +15,12 @@ from harbor.trial.trial import Trial
 from harbor.utils.redaction import scrub_file_text
 
 from oddish.engine import process, rewardfiles
+from oddish.engine.agentlogs import AgentLogs
 from oddish.engine.config import refuse_reserved_variables, trial_config
 from oddish.engine.confinement import confine
 from oddish.engine.connection import Connection, ProtocolError
 from oddish.engine.hosts import keep_model_host
 from oddish.engine.interruption import Interruption
-from oddish.engine.livelogs import LiveLogs
 from oddish.engine.outbox import Outbox
 from oddish.engine.protocol import VERSION, Done, Failure, Run, Stage, StageLine
 from oddish.engine.redaction import Redactor, secret_values
@@ -130,7 +130,7 @@ class Execution:
     def _subscribe(self, trial: Trial) -> None:
         """Report stages and log lines. Harbor blames the trial for what a subscriber raises: these raise nothing."""
 
-        live = LiveLogs(self._run, self._outbox, self._redactor)
+        live = AgentLogs(self._run, self._outbox, self._redactor)
 
         async def on_event(event: TrialHookEvent) -> None:
             if event.event is TrialEvent.AGENT_START:

@@ -18,7 +18,7 @@ from oddish.engine.client import Attempt as Child
 from oddish.engine.client import AttemptCrashed, AttemptLost, EngineUnavailable, ForkServer
 from oddish.engine.credentials import read_table
 from oddish.engine.evidence import TrialEvidence, read_evidence
-from oddish.engine.protocol import Done, Failure, Run
+from oddish.engine.protocol import AGENT_LOGS, Done, Failure, Run
 from oddish.engine.redaction import Redactor, line_by_line
 from oddish.engine.results import attempt_facts, read_trial
 from oddish.errors import OddishError
@@ -57,8 +57,6 @@ log = structlog.get_logger()
 
 OWN_TASK = "task"
 """Beside the directory of the trial, whose name is that of the attempt."""
-AGENT_LOGS = "agent"
-"""In the directory of the trial."""
 CANCEL_GRACE_SECONDS = 15.0
 """What a cancelled child gets to end in good order, keeping its logs, before it is killed."""
 OVERDUE_SECONDS = 120.0

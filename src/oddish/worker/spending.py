@@ -6,6 +6,7 @@ from pathlib import Path
 
 import structlog
 
+from oddish.engine.protocol import AGENT_LOGS
 from oddish.engine.results import TrialFacts
 from oddish.pricing import Prices
 from oddish.transcript import Usage, settled
@@ -37,7 +38,7 @@ def asked(spec: TrialSpec) -> Asked:
 def _folders(trial_dir: Path, facts: TrialFacts) -> Iterator[Path]:
     """Of the agent's logs: one for each step, whose names are what the attempt says they are."""
     if not facts.steps:
-        yield trial_dir / "agent"
+        yield trial_dir / AGENT_LOGS
     for step in facts.steps:
         if step.name not in ("", ".", "..") and "/" not in step.name:
-            yield trial_dir / "steps" / step.name / "agent"
+            yield trial_dir / "steps" / step.name / AGENT_LOGS

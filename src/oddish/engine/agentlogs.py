@@ -18,12 +18,10 @@ from harbor.trial.trial import Trial
 
 from oddish.engine.fetching import Mirror
 from oddish.engine.outbox import Outbox
-from oddish.engine.protocol import LogLine, LogsLine, Run
+from oddish.engine.protocol import AGENT_LOGS, LogLine, LogsLine, Run
 from oddish.engine.redaction import Redactor
 from oddish.transcript import Source, adapter, printed
 
-AGENT_LOGS = "agent"
-"""In the directory of the trial."""
 FETCHED_LOGS = "live"
 """Beside the directory of the trial, and no name of one."""
 ON_THE_WORKER = frozenset({"computer-1", "dspy-rlm", "nop", "terminus", "terminus-1", "terminus-2"})
@@ -43,7 +41,7 @@ MOST_FAILURES = 5
 NO_SUCH_PROGRAM = 127
 
 
-class LiveLogs:
+class AgentLogs:
     """Of one attempt. Raises nothing: Harbor blames the trial for what a subscriber raises."""
 
     def __init__(self, run: Run, outbox: Outbox, redactor: Redactor) -> None:
