@@ -121,8 +121,8 @@ def _show(error: click.ClickException, *, as_json: bool) -> None:
 
 def _end(as_json: bool, document: dict[str, str], sentence: str) -> None:
     if as_json:
-        from oddish.cli.output import print_json
+        from oddish.cli.output import print_line
 
-        print_json(document)
+        print_line(document)
     else:
         click.echo(sentence, err=True)

@@ -96,7 +96,7 @@ def _trial(client: Client, reference: str) -> Trial:
     some = running or [trial["id"] for trial in trials]
     kind = "running trials" if running else "trials"
     listed = f"Its {kind}: {joined(some)}. As in: {command('logs', some[0], '-f')}" if some else "It has no trials."
-    raise NotFound(f"{reference!r} names several trials, and logs are shown of one.", fix=listed)
+    raise NotFound(f"{reference!r} names no trial, and logs are shown of one.", fix=listed)
 
 
 def _tell(news: "Iterable[News]", teller: Teller) -> Told:

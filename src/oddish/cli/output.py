@@ -48,9 +48,14 @@ def print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
+def print_line(document: object) -> None:
+    """JSON on one line: errors are, so that they can end a stream of lines."""
+    click.echo(json.dumps(document, ensure_ascii=False))
+
+
 def print_error(error: OddishError, *, as_json: bool = False) -> None:
     if as_json:
-        print_json(error_document(error))
+        print_line(error_document(error))
         return
     click.echo(f"{click.style('Error:', fg='red', bold=True)} {clean(error.message)}", err=True)
     if error.fix:

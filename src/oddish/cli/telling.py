@@ -1,12 +1,12 @@
 """News of a trial as they come: for people, or one JSON document a line."""
 
-import json
 from collections.abc import Mapping
 from typing import Protocol, cast
 
 import click
 
 from oddish.cli.footer import Footer
+from oddish.cli.output import print_line
 from oddish.cli.spending import spent
 from oddish.cli.transcript import lines
 from oddish.cli.trials import stage_label
@@ -25,17 +25,13 @@ class Teller(Protocol):
 
 class JsonLines:
     def said(self, event: Said) -> None:
-        self._print(event)
+        print_line(event)
 
     def state(self, state: LiveState) -> None:
-        self._print({"kind": "state", **state})
+        print_line({"kind": "state", **state})
 
     def close(self) -> None:
         """Every line is whole."""
-
-    def _print(self, document: Mapping[str, object]) -> None:
-        click.echo(json.dumps(document, ensure_ascii=False))
-
 
 class Readable:
     """The transcript, a line for each stage and each new attempt, and below it all what the attempt took so far."""

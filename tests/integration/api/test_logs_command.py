@@ -55,7 +55,7 @@ def test_one_look_shows_what_there_is_and_how_to_follow(trial: Running) -> None:
         "> Bash  ls -la",
         "    total 1",
         "    a.py",
-        "1200 in, 34 out, ~$0.0123",
+        "1,200 in, 34 out, ~$0.0123",
     ]
     assert result.stderr == f"Follow it: oddish logs {trial.trial_id} -f\n"
 
@@ -153,7 +153,8 @@ def test_a_task_or_an_experiment_is_answered_with_its_trials(trial: Running) -> 
         assert f"Its trials: {trial.trial_id}. As in: oddish logs {trial.trial_id} -f" in result.stderr
     trial.begin()
     assert f"Its running trials: {trial.trial_id}." in logs(task_id).stderr
-    assert logs("absent").exit_code == 1
+    (line,) = logs("absent", "--json").stdout.splitlines()
+    assert json.loads(line)["code"] == "not_found"
     assert logs(trial.trial_id, "-f", "--finished").exit_code == 2
 
 
