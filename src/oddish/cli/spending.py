@@ -19,8 +19,8 @@ def tokens(usage: Mapping[str, object]) -> str | None:
     if read is None and written is None:
         return None
     parts = {"cached": usage.get("cache_tokens"), "written to a cache": usage.get("cache_write_tokens")}
-    of_cache = ", ".join(f"{count} {what}" for what, count in parts.items() if count)
-    return f"{read or 0} in" + (f" ({of_cache})" if of_cache else "") + f", {written or 0} out"
+    of_cache = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
+    return f"{read or 0:,} in" + (f" ({of_cache})" if of_cache else "") + f", {written or 0:,} out"
 
 
 def cost(usage: Mapping[str, object]) -> str | None:

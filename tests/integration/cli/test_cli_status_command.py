@@ -133,7 +133,7 @@ def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
     }  # fmt: skip
     output = invoke("status", f"{TASK}-0").output
     for text in (
-        "1200 in (200 cached, 50 written to a cache), 30 out",
+        "1,200 in (200 cached, 50 written to a cache), 30 out",
         "~$0.0123",
         "environment setup 0.5s",
         "5 of 6 passed",
