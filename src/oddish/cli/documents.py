@@ -59,6 +59,10 @@ def _result(trial: Trial) -> dict[str, object]:
         "reasons": trial.get("reasons") or [],
         "error": trial.get("error_message"),
         "attempts": trial["attempts"],
+        "input_tokens": trial.get("input_tokens"),
+        "output_tokens": trial.get("output_tokens"),
+        "cost_usd": trial.get("cost_usd"),
+        "cost_is_estimated": trial.get("cost_is_estimated"),
         "started_at": trial.get("started_at"),
         "finished_at": trial.get("finished_at"),
     }

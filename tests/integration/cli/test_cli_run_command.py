@@ -188,6 +188,7 @@ def test_json_with_watch_waits_and_holds_the_results(server: Any, invoke: Any, m
     def end(fake: Any) -> None:
         first, second = fake.trials()
         first.update(status="success", reward=0.5, rewards={"reward": 0.5}, attempts=1)
+        first.update(input_tokens=1200, cost_usd=0.02)
         second.update(status="failed", error_message="no more disk", reasons=["crashed"], attempts=6)
 
     server.tick = end
@@ -202,6 +203,7 @@ def test_json_with_watch_waits_and_holds_the_results(server: Any, invoke: Any, m
     }  # fmt: skip
     told = [(trial["id"][-1], trial["status"], trial["reward"], trial["error"]) for trial in document["results"]]
     assert told == [("0", "success", 0.5, None), ("1", "failed", None, "no more disk")]
+    assert [(trial["input_tokens"], trial["cost_usd"]) for trial in document["results"]] == [(1200, 0.02), (None, None)]
     server.tick = all_succeed
     assert invoke("run", make_task_dir("other"), "-a", "nop", "--json", "--watch").exit_code == 0
 
