@@ -1,8 +1,10 @@
 """``--max-cost``: what the trials of a run may cost together."""
 
+import math
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -10,9 +12,20 @@ from oddish.cli.output import notice
 from oddish.cli.text import joined
 from oddish.cli.trials import BASELINES
 
+
+class _Amount(click.FloatRange):
+    """What is neither endless nor no number at all, as Python's numbers may be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        amount = float(super().convert(value, param, ctx))
+        if not math.isfinite(amount):
+            self.fail(f"{amount} is no amount of money.", param, ctx)
+        return amount
+
+
 max_cost_option = click.option(
     "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_Amount(min=0, min_open=True),
     metavar="USD",
     help="Cancel what waits or runs of these trials when they have cost about this much together, in US dollars.",
 )

@@ -1,13 +1,12 @@
 """The one place that writes: sentences, JSON, errors and rich consoles."""
 
-import json
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from oddish.cli.text import clean
+from oddish.cli.text import clean, json_text
 from oddish.errors import InvalidInput, OddishError
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ def warn(text: str) -> None:
 
 
 def print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(json_text(document, indent=2))
 
 
 def print_line(document: object) -> None:
     """JSON on one line: errors are, so that they can end a stream of lines."""
-    click.echo(json.dumps(document, ensure_ascii=False))
+    click.echo(json_text(document))
 
 
 def print_error(error: OddishError, *, as_json: bool = False) -> None:

@@ -1,20 +1,30 @@
 """Turning values from a server or a task into text that is safe and short enough for a terminal."""
 
+import json
 import re
 import shlex
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _ESCAPE_SEQUENCE = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"
 )
 
 
 def clean(value: object) -> str:
-    """The text of ``value`` without terminal control: no escape sequences, control characters or direction marks."""
+    """``value`` as text that does nothing to a terminal: no escape sequences, controls, direction marks, surrogates."""
     return _UNSAFE.sub("", _ESCAPE_SEQUENCE.sub("", str(value)))
+
+
+def json_text(document: object, indent: int | None = None) -> str:
+    """``document`` as JSON; what ``clean`` takes out of a text is written as an escape sequence of JSON."""
+    return _UNSAFE.sub(_escaped, json.dumps(document, indent=indent, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 def command(*words: str) -> str:

@@ -1,8 +1,9 @@
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from oddish.cli.text import age, between, clean, command, duration, joined, number, one_line
+from oddish.cli.text import age, between, clean, command, duration, joined, json_text, number, one_line
 
 
 @pytest.mark.parametrize(
@@ -17,11 +18,20 @@ from oddish.cli.text import age, between, clean, command, duration, joined, numb
         ("over\rwritten\x08", "overwritten"),
         ("\x1b", ""),
         ("safe\u202egnp.exe", "safegnp.exe"),
+        ("half \ud83d of a pair", "half  of a pair"),
         ("naïve – 日本 ✓", "naïve – 日本 ✓"),
     ],
 )
 def test_terminal_control_is_removed(dirty: str, expected: str) -> None:
     assert clean(dirty) == expected
+
+
+def test_json_holds_no_terminal_control_and_says_the_same() -> None:
+    document = {"text": "\x9b31m \x1b[31m \x7f \u202e \ud83d naïve 日本\n"}
+    written = json_text(document)
+    assert clean(written) == written
+    assert "naïve 日本" in written
+    assert json.loads(written) == document
 
 
 def test_one_line_folds_and_cuts() -> None:

@@ -1,6 +1,7 @@
 """What a file may hold: kinds of values at places, and what is wrong with those that are of another kind. Pure."""
 
 import difflib
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -72,7 +73,7 @@ def text(longest: int = 255) -> Kind:
 
 def whole(least: int, most: int | None = None) -> Kind:
     wanted = f"a whole number from {least} to {most}" if most is not None else f"a whole number of at least {least}"
-    highest = float("inf") if most is None else most
+    highest = math.inf if most is None else most
     return Kind(wanted, lambda value: _is_number(value) and isinstance(value, int) and least <= value <= highest)
 
 
@@ -84,7 +85,7 @@ def _is_number(value: JSON) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-POSITIVE = Kind("a number above 0", lambda value: _is_number(value) and value > 0)
+POSITIVE = Kind("a number above 0", lambda value: _is_number(value) and 0 < value < math.inf)
 SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
 MAPPING = Kind("a mapping", lambda value: isinstance(value, dict))
 TEXT = text()
