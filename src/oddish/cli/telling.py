@@ -33,6 +33,7 @@ class JsonLines:
     def close(self) -> None:
         """Every line is whole."""
 
+
 class Readable:
     """The transcript, a line for each stage and each new attempt, and below it all what the attempt took so far."""
 
