@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from oddish.engine.protocol import LogLine, LogsLine
@@ -43,6 +44,7 @@ class Tail:
         """What the agent has spent, if that is to be stored."""
         self.failures = 0
         """In a row."""
+        self._redact = redact
         self._adapter = adapter(agent, redact)
         self._files = LogFiles(self._adapter.sources, place)
         self._printed = printed(self._adapter)
@@ -79,7 +81,8 @@ class Tail:
             return
         if (usage := self._adapter.usage) != self._usage:
             self._usage = usage
-            self.spent = self._spend(usage)
+            spent = self._spend(usage)
+            self.spent = replace(spent, model=spent.model and self._redact(spent.model))
 
     def stored(self, count: int, spent: Spending | None) -> None:
         """The first ``count`` of the pending events are where they belong, and so is what was spent."""

@@ -1,5 +1,6 @@
 """What an agent writes becomes numbered events, however it reaches the worker."""
 
+import json
 import uuid
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def make(trial: Path, agent: str = "oracle", max_events: int = 100) -> Tail:
 
 
 def unpriced(usage: Usage) -> Spending:
-    return Spending(input_tokens=usage.input_tokens)
+    return Spending(input_tokens=usage.input_tokens, model=next(iter(usage.by_model), None))
 
 
 def texts(tail: Tail) -> list[str]:
@@ -54,6 +55,15 @@ def test_a_secret_that_arrives_in_two_reads_is_not_shown(logs: Path) -> None:
     append(logs / "oracle.txt", "ect-horse\n")
     tail.read()
     assert texts(tail) == ["it is [REDACTED]"]
+
+
+def test_a_secret_is_no_name_of_a_model(logs: Path) -> None:
+    tail = make(logs.parent, "claude-code")
+    message = {"id": "m", "model": "correct-horse", "usage": {"input_tokens": 5, "output_tokens": 1}, "content": []}
+    append(logs / "claude-code.txt", json.dumps({"type": "assistant", "message": message}) + "\n")
+    tail.read()
+    assert tail.spent is not None
+    assert (tail.spent.input_tokens, tail.spent.model) == (5, "[REDACTED]")
 
 
 def test_the_last_line_needs_no_end(logs: Path) -> None:
@@ -141,6 +151,7 @@ def test_sessions_are_read_where_the_agent_keeps_them_and_not_again_in_the_logs(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(session.read_bytes())
         tail.read()
-        assert tail.spent == unpriced(Usage(capture.server["input"]))
+        assert tail.spent is not None
+        assert tail.spent.input_tokens == capture.server["input"]
         told.append(len(tail.pending))
     assert told[0] == told[1]
