@@ -9,8 +9,8 @@ from oddish.cli.output import say
 from oddish.cli.progress import summary
 from oddish.cli.spending import cost, tokens, unpriced
 from oddish.cli.tables import print_results, print_table, print_trials, table
-from oddish.cli.text import age, between, clean, one_line
-from oddish.cli.trials import detail, live_trials, model_label, named_rewards, reward_label, state, word
+from oddish.cli.text import age, between, clean, command, one_line
+from oddish.cli.trials import detail, finished, live_trials, model_label, named_rewards, reward_label, state, word
 from oddish.cli.versions import not_shown
 from oddish.cli.watch import Snapshot
 from oddish.client.types import JSON, Task, Trial
@@ -90,6 +90,8 @@ def print_trial(trial: Trial, details: Details) -> None:
             say(f"\nOutput of the {writer}:")
             for line in lines:
                 say(f"  {line}")
+    if not finished(trial):
+        say(f"\nWhat its agent does:  {command('logs', trial['id'], '-f')}")
 
 
 def _print_facts(facts: Iterable[tuple[str, str]]) -> None:

@@ -143,6 +143,13 @@ def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
     assert "\x1b" not in output
 
 
+def test_a_trial_that_has_not_ended_says_how_to_watch_its_agent(server: Any, invoke: Any, greet: Any) -> None:
+    hint = f"oddish logs {TASK}-0 -f"
+    assert hint not in invoke("status", f"{TASK}-0").output
+    greet["trials"][0] |= {"status": "running", "reward": None}
+    assert invoke("status", f"{TASK}-0").output.splitlines()[-1].endswith(hint)
+
+
 def test_the_cost_of_a_model_without_a_price_is_not_known(server: Any, invoke: Any, greet: Any) -> None:
     greet["trials"][0] |= {"input_tokens": 1200, "output_tokens": 30}
     assert "not known: no price of its model" in invoke("status", f"{TASK}-0").output
