@@ -61,6 +61,11 @@ class Settings(BaseSettings):
         "Default: `secret.key` under home.",
     )
     log_format: Literal["console", "json"] = Field("console", description="Shape of log lines.")
+    tracing: Literal["off", "spans", "contents"] = Field(
+        "off",
+        description="Whether a worker sends a trace of each attempt to the receiver that `OTEL_EXPORTER_OTLP_ENDPOINT` "
+        "names, and whether with what agents, models and tools said.",
+    )
     drain_seconds: Annotated[float, Field(ge=0)] = Field(
         0,
         description="What happens for how long after SIGTERM: a server still accepts requests and says that it is not "

@@ -40,10 +40,9 @@ class TrajectoryMetrics:
 
 def trajectory_metrics(directory: Path, steps: Sequence[str] = ()) -> TrajectoryMetrics | None:
     """The figures of ``agent/trajectory.json``, or of those of all ``steps``; None when there is no such trajectory."""
-    folders = [f"steps/{name}/agent" for name in dict.fromkeys(steps)] or ["agent"]
     tally = _Tally()
-    for folder in folders:
-        tally.add(_parts(directory, folder))
+    for step in dict.fromkeys(steps) or [None]:
+        tally.add(trajectory(directory, step))
     return tally.metrics() if tally.trajectories else None
 
 
@@ -91,8 +90,9 @@ class _Tally:
         )
 
 
-def _parts(directory: Path, folder: str) -> Iterator[dict[str, Any]]:
-    """The trajectory in a folder and what it says continues it there."""
+def trajectory(directory: Path, step: str | None = None) -> Iterator[dict[str, Any]]:
+    """The documents of the trajectory of a trial, or of one of its steps: the first, and what it says continues it."""
+    folder = "agent" if step is None else f"steps/{step}/agent"
     name, seen = "trajectory.json", set[str]()
     while name not in seen and len(seen) < MAX_PARTS:
         seen.add(name)

@@ -16,14 +16,18 @@ OFFERED_ENVIRONMENTS = "ODDISH_OFFERED_ENVIRONMENTS"
 PROVIDER_CREDENTIALS = "ODDISH_PROVIDER_CREDENTIALS"
 _STORAGE = "ODDISH_STORAGE_URL"
 _OF_STORAGE = ("AWS_", "AZURE_", "GOOGLE_")
+_TRACING = "ODDISH_TRACING"
+_OF_TRACING = ("OTEL_",)
 
 
 def stack_environment(source: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What programs and Python need to run, settings, and what settings name: storage, the worker's credentials, the
-    logins of its environments."""
+    """What programs and Python need to run, settings, and what settings name: storage, the receiver of traces, the
+    worker's credentials, the logins of its environments."""
     prefixes: tuple[str, ...] = ("ODDISH_", "PYTHON")
     if source.get(_STORAGE, "file:").partition(":")[0] != "file":
         prefixes += _OF_STORAGE
+    if source.get(_TRACING, "off") != "off":
+        prefixes += _OF_TRACING
     allowed = _listed(_read(source, WORKER_CREDENTIALS)) | _logins(source)
     return {
         name: value

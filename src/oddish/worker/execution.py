@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import random
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, replace
@@ -32,6 +33,7 @@ from oddish.settings import Settings
 from oddish.storable import storable
 from oddish.storage.manifest import Manifest, TreeLimits, upload_tree
 from oddish.storage.store import ArtifactStore
+from oddish.tracing.spans import Period
 from oddish.trials.environments import Environments
 from oddish.trials.ledger import Spending
 from oddish.trials.recording import Report, record_outcome, record_stage
@@ -51,6 +53,7 @@ from oddish.worker.spending import spent, spent_so_far
 from oddish.worker.stages import Stages
 from oddish.worker.tail import Tail
 from oddish.worker.taskcache import TaskCache, writable
+from oddish.worker.traces import Traces
 from oddish.worker.workspace import Workspace
 
 log = structlog.get_logger()
@@ -76,6 +79,7 @@ class Services:
     tasks: TaskCache
     workspace: Workspace
     live: LiveLogs
+    traces: Traces
     rng: random.Random
     left_behind: Callable[[], None]
     """Called when an attempt ended without clearing up after itself."""
@@ -100,6 +104,7 @@ class Execution:
         self._cancelled = asyncio.Event()
         self._overdue = False
         self._cleared_up = True
+        self._began = time.time()
         self.reporting = False
         """The child is gone and its outcome is being recorded."""
         self.over = False
@@ -275,6 +280,10 @@ class Execution:
         )
         count_outcome(claim.kind, outcome.status, outcome.reasons)
         log.info("attempt recorded", status=outcome.status, reward=outcome.reward, reasons=outcome.reasons)
+        self.over = True
+        if spec:
+            period = Period(self._began, time.time())
+            await services.traces.tell(spec, claim.epoch, period, facts, ended.trial_dir, outcome, report)
 
     async def _record_failure(self, error: Exception) -> None:
         """A defect of ours, or a result that cannot be kept, is a failed attempt and not a silent one."""

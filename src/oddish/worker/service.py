@@ -53,6 +53,7 @@ from oddish.worker.providers import offered
 from oddish.worker.readiness import readiness_of_worker
 from oddish.worker.sweeping import Sweeper
 from oddish.worker.taskcache import TaskCache
+from oddish.worker.traces import Traces
 from oddish.worker.upkeep import FIRST_UPKEEP_SECONDS, UPKEEP_SECONDS, keep_up
 from oddish.worker.workspace import Workspace
 
@@ -81,6 +82,7 @@ class WorkerService:
         secret_key = settings.secret_key.get_secret_value() if settings.secret_key else None
         keyring = load_keyring(secret_key, settings.home)
         store = ArtifactStore.open(settings.storage_url)
+        traces = Traces(settings.tracing)
         self._database = connect(settings.database_url, role="worker")
         # After what may refuse to start: whoever leaves a workspace behind is a worker that died.
         self._workspace = Workspace(settings.home, self.id)
@@ -100,6 +102,7 @@ class WorkerService:
             tasks=TaskCache(self._workspace.tasks, store, limits, max_bytes=settings.task_cache_bytes),
             workspace=self._workspace,
             live=LiveLogs(settings, self._database),
+            traces=traces,
             rng=random.Random(),  # noqa: S311 - jitter
             left_behind=lambda: self._sweeper.soon(),
         )
@@ -188,6 +191,7 @@ class WorkerService:
         """End as if it had never begun; for a worker that does not come to ``run``, which does it itself."""
         await self._engines.close()
         await asyncio.to_thread(self._workspace.close)
+        await asyncio.to_thread(self._services.traces.close)
         await self._database.dispose()
 
     async def _announce(self, hello: Hello) -> None:

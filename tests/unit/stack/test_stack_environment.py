@@ -24,6 +24,12 @@ def test_what_settings_name_is_kept() -> None:
     assert "ODDISH_API_KEY" not in kept
 
 
+def test_where_traces_go_is_kept_if_there_are_any() -> None:
+    shell = SHELL | {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic of-the-receiver"}
+    assert "OTEL_EXPORTER_OTLP_HEADERS" not in stack_environment(shell)
+    assert stack_environment(shell | {"ODDISH_TRACING": "spans"}).keys() >= {"OTEL_EXPORTER_OTLP_HEADERS"}
+
+
 def test_a_setting_that_cannot_be_read_keeps_nothing() -> None:
     for text in ("OPENAI_API_KEY", "{}", "[1]", ""):
         assert "OPENAI_API_KEY" not in stack_environment(SHELL | {"ODDISH_WORKER_CREDENTIALS": text})
