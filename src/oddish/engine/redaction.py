@@ -83,19 +83,20 @@ class Redactor:
         # Plain searches are many times faster than the one expression, and mostly find nothing.
         return self._text.sub(REDACTED, text) if any(form in text for form in self._forms) else text
 
-    def directory(self, root: Path) -> int:
+    def directory(self, root: Path, *, largest: int = 2**63) -> int:
         """Take the secrets out of files, names and link targets below ``root``; how many entries changed.
 
         In files that are no text they are overwritten, so that everything else stays in its place.
         Symbolic links are not followed. A rewritten file is replaced as a whole, so that a hard link elsewhere keeps
-        its content. An entry whose new name is taken gets a number. Raises OSError.
+        its content. An entry whose new name is taken gets a number. Files of more than ``largest`` bytes, which nobody
+        may keep, are not read: a sparse one would take for ever. Raises OSError.
         """
         if not self._forms:
             return 0
         changed = 0
         for _, directories, files, directory in os.fwalk(root, topdown=False, follow_symlinks=False):
             for name in files:
-                changed += self._file(name, directory)
+                changed += self._file(name, directory, largest)
             for name in (*files, *directories):
                 changed += self._target(name, directory) or self._name(name, directory)
         return changed
@@ -124,14 +125,14 @@ class Redactor:
         self._name(name, directory)
         return True
 
-    def _file(self, name: str, directory: int) -> bool:
+    def _file(self, name: str, directory: int, largest: int) -> bool:
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         except OSError:
             return False
         with os.fdopen(descriptor, "rb") as source:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(status.st_mode) or status.st_size > largest:
                 return False
             replacement = _overwritten if b"\0" in source.read(SAMPLE) else _replaced
             source.seek(0)

@@ -15,6 +15,8 @@ from oddish.transcript.registry import adapter
 from oddish.transcript.usage import Usage
 
 CHUNK = 1024 * 1024
+MOST_CHUNKS = 1024
+"""Of one file; a sparse one would take for ever."""
 
 
 def settled(agent: str | None, folders: Iterable[Path]) -> Usage | None:
@@ -76,5 +78,7 @@ def _contents(folder: Path, path: str, source: Source) -> Iterator[bytes]:
             yield content
         return
     with suppress(OSError), os.fdopen(open_below(folder, path), "rb") as file:
-        while data := file.read(CHUNK):
+        for _ in range(MOST_CHUNKS):
+            if not (data := file.read(CHUNK)):
+                break
             yield data

@@ -302,9 +302,9 @@ class Execution:
         """Store the attempt's files, without the secrets, and then their manifest."""
         if trial_dir is None or not await asyncio.to_thread(trial_dir.is_dir):
             return None
-        await asyncio.to_thread(redactor.directory, trial_dir)
         settings = self._services.settings
         limits = TreeLimits(max_bytes=settings.max_artifact_bytes, max_files=settings.max_artifact_files)
+        await asyncio.to_thread(redactor.directory, trial_dir, largest=limits.max_bytes)
         return await outlast(lambda: upload_tree(self._services.store, trial_dir, self._prefix, limits))
 
 

@@ -113,6 +113,15 @@ def test_links_and_pipes_are_left_alone(tmp_path: Path) -> None:
     assert (trial / "hard").read_text() == "[REDACTED]"
 
 
+def test_a_file_that_nobody_may_keep_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "small").write_text(SECRET)
+    with (tmp_path / "sparse").open("wb") as sparse:
+        sparse.truncate(2**40)
+    assert Redactor([SECRET]).directory(tmp_path, largest=2**20) == 1
+    assert SECRET not in (tmp_path / "small").read_text()
+    assert (tmp_path / "sparse").stat().st_size == 2**40
+
+
 def test_no_secrets_no_work(tmp_path: Path) -> None:
     assert Redactor(["short"]).directory(tmp_path / "missing") == 0
 

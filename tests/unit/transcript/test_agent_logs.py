@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oddish.transcript import Event, Usage, adapter, settled, transcript
+from oddish.transcript import Event, Usage, adapter, settled, settlement, transcript
 from oddish.transcript.adapter import Adapter
 from support.agent_logs import KEPT, REASONS, TITLE, TOOL_REASONS, Capture, captures, corpus, figures
 
@@ -232,3 +232,12 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "sessions").symlink_to(outside / "sessions")
     (folder / "claude-code.txt").symlink_to(outside / "claude-code.txt")
     assert settled("claude-code", [folder]) is None
+
+
+def test_a_sparse_file_is_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settlement, "MOST_CHUNKS", 2)
+    with (tmp_path / "oracle.txt").open("wb") as sparse:
+        sparse.write(b"begun\n")
+        sparse.truncate(2**40)
+    assert next(transcript("oracle", [tmp_path])).payload == {"text": "begun"}
+    assert settled("oracle", [tmp_path]) is None
