@@ -153,7 +153,7 @@ def test_a_job_fails_iff_nothing_came_to_a_real_result(job: dict[str, list[Attem
     assert outcome.scored == sum(bool(facts.rewards) for facts in listed)
     assert (outcome.status == "errored") is (outcome.errored > 0) is bool(outcome.exceptions)
     if outcome.valid_for_scoring:
-        assert (outcome.job_status, outcome.status, outcome.scored) == ("succeeded", "succeeded", len(listed))
+        assert (outcome.job_status, outcome.status, outcome.scored) == ("succeeded", "scored", len(listed))
 
 
 @given(jobs, st.randoms(), st.booleans())
