@@ -44,7 +44,7 @@ def harbors(parse: Callable[[Any], Any], directory: Path) -> Any:
         return None
 
 
-reward_values = st.floats() | st.integers() | st.booleans() | words | st.none() | st.just([1])
+reward_values = st.floats() | st.integers(-(2**53), 2**53) | st.booleans() | words | st.none() | st.just([1])
 
 
 @in_a_directory
