@@ -7,18 +7,24 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 ORDER = ("unit", "integration", "e2e", "docker", "browser", "chaos")
 NOT_RINGS = frozenset({"data", "support"})
 """Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
-PARALLEL = frozenset({"unit", "integration", "e2e"})
+PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 WAITING = frozenset({"e2e"})
 """Of these, those whose tests wait more than they work: they run in one process more."""
+BESIDE = frozenset({"docker"})
+"""Rings that wait more than they work, for what the others do not use: begun first, and shown when they are over."""
+LAST = "chaos"
+"""Takes away what the others use."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
 """Options that are about one process, or say how many there are."""
 NOTHING_COLLECTED = 5
@@ -49,10 +55,23 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     targets, options = select(arguments, available)
     everything = not targets
-    linted = not everything or subprocess.run([ROOT / "scripts" / "lint"], check=False).returncode == 0
     for name in (*available, *sorted(required - {*available})) if everything else ():
         targets.setdefault(name, [f"tests/{name}"])
-    results = [run(name, paths, options, again=everything) for name, paths in targets.items()]
+    with ThreadPoolExecutor() as begun:
+        beside = {
+            name: begun.submit(run_unseen, name, paths, options)
+            for name, paths in targets.items()
+            if everything and name in BESIDE
+        }
+        linted = not everything or subprocess.run([ROOT / "scripts" / "lint"], check=False).returncode == 0
+        before = [
+            run(name, paths, options, again=everything)
+            for name, paths in targets.items()
+            if name not in beside and not (beside and name == LAST)
+        ]
+        results = before + [shown(ring) for ring in beside.values()]
+    if beside and LAST in targets:
+        results.append(run(LAST, targets[LAST], options, again=True))
     report(results, linted)
     missing = [ring for ring in results if ring.absent and ring.name in required]
     for ring in missing:
@@ -82,17 +101,32 @@ def select(arguments: Sequence[str], available: Sequence[str]) -> tuple[dict[str
     return targets, options
 
 
-def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool) -> Ring:
+def run_unseen(name: str, paths: Sequence[str], options: Sequence[str]) -> tuple[Ring, str]:
+    """What it printed as well."""
+    with tempfile.TemporaryFile("w+") as out:
+        ring = run(name, paths, options, again=True, out=out)
+        out.seek(0)
+        return ring, out.read()
+
+
+def shown(ended: Future[tuple[Ring, str]]) -> Ring:
+    ring, printed = ended.result()
+    print(printed, end="", flush=True)
+    return ring
+
+
+def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool, out: TextIO = sys.stdout) -> Ring:
     ring = Ring(name, absent="there are no tests" if name not in rings() else CHECKS.get(name, lambda: None)())
-    print(f"\n=== {name} ===", flush=True)
+    print(f"\n=== {name} ===", file=out, flush=True)
     if ring.absent:
-        print(f"NOT RUN: {ring.absent}", flush=True)
+        print(f"NOT RUN: {ring.absent}", file=out, flush=True)
         return ring
-    status, results = pytest([*processes(name, options), *paths, *options])
+    everything = ["-o", f"cache_dir=.pytest_cache/{name}", *paths, *options]
+    status, results = pytest([*processes(name, options), *everything], out)
     failures = [test for test, result in results.items() if result == "failed"]
     if again and status == 1 and 0 < len(failures) <= MOST_REPEATED:
-        print("\nonce more, alone:", *failures, flush=True)
-        status, repeated = pytest(["--last-failed", "--last-failed-no-failures=none", *paths, *options])
+        print("\nonce more, alone:", *failures, file=out, flush=True)
+        status, repeated = pytest(["--last-failed", "--last-failed-no-failures=none", *everything], out)
         ring.unsteady = [test for test in failures if repeated.get(test) == "passed"]
         results |= repeated
     ring.collected = len(results)
@@ -101,12 +135,12 @@ def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool)
     return ring
 
 
-def pytest(arguments: Sequence[str]) -> tuple[int, dict[str, str]]:
+def pytest(arguments: Sequence[str], out: TextIO) -> tuple[int, dict[str, str]]:
     """Its exit status, and for each test by name whether it passed, failed or was skipped."""
     with tempfile.TemporaryDirectory() as directory:
         record = Path(directory) / "record.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", "-o", "junit_family=xunit1"]
-        status = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+        status = subprocess.run([*command, *arguments], cwd=ROOT, stdout=out, stderr=out, check=False).returncode
         return status, read(record) if record.exists() else {}
 
 

@@ -34,6 +34,7 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
         "index": "0",
         "version": "1",
         "path": "task.toml",
+        "user": str(server.sql("SELECT name FROM users ORDER BY created_at LIMIT 1")[0][0]),
     }
 
 

@@ -32,7 +32,7 @@ PROMISES = (
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 )
-EXAMPLES = 5
+EXAMPLES = 7
 """Of requests that fit the description, and as many that do not, for each route."""
 POSSIBLE: Mapping[str, object] = {
     "n_trials": 1,
@@ -49,7 +49,7 @@ ALONE = {"/trials/retry": ("task_id", "experiment_id", "registry_auth")}
 """Members that are left out for others to be meant."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 FIXED = hypothesis.settings(
-    max_examples=7,
+    max_examples=EXAMPLES,
     derandomize=True,
     database=None,
     phases=[hypothesis.Phase.generate],
@@ -100,7 +100,7 @@ def fuzz(
     headers = {"Authorization": f"Bearer {KEY}"}
     sent = {"base_url": url, "headers": headers, "session": session, "timeout": 20}
 
-    @hypothesis.settings(FIXED, max_examples=EXAMPLES)
+    @FIXED
     @hypothesis.given(strategy, st.sampled_from([True, True, False]))
     def check(case: Case, existing: bool) -> None:
         if existing:

@@ -27,12 +27,12 @@ from support.migrations import release
 from .conftest import ARCHIVE, PREFIX, running, trials
 from .test_backup import backup
 
+pytestmark = pytest.mark.long
+
 RESTORE = """
 import pathlib
 from oddish.backup.restoring import restore
 from oddish.stack.layout import layout
-
-pytestmark = pytest.mark.long
 restore(pathlib.Path(sys.argv[1]), layout(), replace=True, say=lambda line: None)
 """
 type MakeBackup = Callable[..., Path]
