@@ -20,7 +20,13 @@ TRIALS = 100_000
 POOL = "local@harbor/bench"
 AUTHENTICATION = "WITH used AS"
 CONNECTION_NAME = "oddish-api"
-NEEDS_FILES = ("/store/{key}", "/trials/{trial_id}/files", "/trials/{trial_id}/result", "/trials/{trial_id}/logs")
+NEEDS_FILES = (
+    "/store/{key}",
+    "/tasks/{task_id}/files",
+    "/trials/{trial_id}/files",
+    "/trials/{trial_id}/result",
+    "/trials/{trial_id}/logs",
+)
 """They answer from the object store."""
 FLOOR = "/health"
 VARIANTS = (
