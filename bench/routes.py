@@ -26,6 +26,8 @@ NEEDS_FILES = (
     "/trials/{trial_id}/files",
     "/trials/{trial_id}/result",
     "/trials/{trial_id}/logs",
+    "/trials/{trial_id}/trajectory",
+    "/trials/{trial_id}/debug-files",
 )
 """They answer from the object store."""
 FLOOR = "/health"
