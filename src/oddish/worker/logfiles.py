@@ -26,6 +26,8 @@ MAX_ENTRIES = 2000
 """Names that one look goes through."""
 KNOWN_BYTES = 256
 """Of what was read last, to tell whether what follows continues it."""
+SKIP_BYTES = 16 * 1024 * 1024
+"""Of one copy, in one look, that are passed over because they were read elsewhere."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -57,23 +59,70 @@ class Look(NamedTuple):
     changed_ns: int
 
 
+class Progress(NamedTuple):
+    """How much of a file is read, in terms that hold for a copy without the secrets as well."""
+
+    lines: int = 0
+    over: int = 0
+    """Bytes since the end of the last line."""
+
+    def after(self, data: bytes) -> "Progress":
+        lines = data.count(b"\n")
+        return Progress(self.lines + lines, len(data) - data.rfind(b"\n") - 1 if lines else self.over + len(data))
+
+
+@dataclass
+class Mark:
+    """How far a file is read in one place."""
+
+    identity: int
+    """Of the file."""
+    position: int = 0
+    progress: Progress = Progress()
+    known: bytes = b""
+    """What is before the position."""
+    seen: Look | None = None
+    """The last look that left nothing unread."""
+
+    def fits(self, file: int) -> bool:
+        return os.pread(file, len(self.known), self.position - len(self.known)) == self.known
+
+    def advance(self, data: bytes) -> None:
+        self.position += len(data)
+        self.progress = self.progress.after(data)
+        self.known = (self.known + data)[-KNOWN_BYTES:]
+
+    def skip(self, file: int, goal: Progress) -> bool:
+        """Pass over what was read elsewhere; False when there is not, or not yet, as much."""
+        for _ in range(SKIP_BYTES // READ_BYTES):
+            if self.progress >= goal or not (data := os.pread(file, READ_BYTES, self.position)):
+                break
+            if missing := goal.lines - self.progress.lines:
+                rest = data.split(b"\n", missing)[missing:]
+                self.advance(data[: len(data) - len(*rest)] if rest else data)
+            else:
+                self.advance(data[: goal.over - self.progress.over])
+        return self.progress >= goal
+
+
 @dataclass
 class Reading:
-    """How far a file is read."""
+    """One file, wherever it is."""
 
     source: Source
     place: Place
-    position: int = 0
-    known: bytes = b""
-    read: dict[Place, Look] = field(default_factory=dict)
-    """By place, the last look that left nothing unread."""
+    """The first of those where it was read."""
+    progress: Progress = Progress()
+    marks: dict[Place, Mark] = field(default_factory=dict)
 
 
 class LogFiles:
     """The files that match ``sources``, in their order, wherever they are.
 
-    A file that is read in one place goes on in its copy in a later one, and never begins again there: Harbor copies
-    logs out of a sandbox before it removes it.
+    A file that is read in one place goes on in its copy in another one, and never begins again there: Harbor copies
+    logs out of a sandbox before it removes it. It then takes the secrets out of them, so that bytes do not tell where
+    to go on, but lines do: hence only whole lines are news, unless they are very long or the last. A file begins again
+    where another one took its place, or when it has fewer lines than were read.
     """
 
     def __init__(self, sources: Sequence[Source], *places: Place) -> None:
@@ -88,20 +137,23 @@ class LogFiles:
 
     def leave_out(self, source: Source) -> bool:
         """Do not read its files; False when one was read already, which goes on."""
-        if any(reading.source == source and reading.position for reading in self._readings.values()):
+        if any(reading.source == source and any(reading.progress) for reading in self._readings.values()):
             return False
         self._sources = [kept for kept in self._sources if kept != source]
         return True
 
-    def news(self) -> Iterator[Piece]:
-        """What has come since the last look; empty once all is read. Files that cannot be read are passed over."""
+    def news(self, *, last: bool = False) -> Iterator[Piece]:
+        """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
+
+        With ``last``, a line that does not end is news as well.
+        """
         left = LOOK_BYTES
         for source in self._sources:
             for look in self._looks(source):
                 if look.path not in self._readings and len(self._readings) >= MAX_FILES:
                     continue
                 with contextlib.suppress(OSError):
-                    piece = self._whole(look) if source.rewritten else self._next(look, left)
+                    piece = self._whole(look) if source.rewritten else self._next(look, left, last=last)
                     if piece is not None:
                         left -= 0 if source.rewritten else len(piece.data)
                         yield piece
@@ -116,38 +168,43 @@ class LogFiles:
     def _reading(self, look: Look) -> Reading:
         return self._readings.setdefault(look.path, Reading(look.source, look.place))
 
-    def _next(self, look: Look, left: int) -> Piece | None:
+    def _next(self, look: Look, left: int, *, last: bool) -> Piece | None:
         reading = self._reading(look)
-        if look == reading.read.get(look.place) or not left:
+        mark = reading.marks.get(look.place)
+        if not left or (mark and look == mark.seen and not (last and mark.position < look.size)):
             return None
         most = min(READ_BYTES, left)
+        restarted = False
         with _regular(look) as file:
-            start = reading.position - len(reading.known)
-            data = os.pread(file, len(reading.known) + most, start)
-            restarted = not data.startswith(reading.known)
-            if restarted:
-                if self._places.index(look.place) > self._places.index(reading.place):
-                    reading.read[look.place] = look
-                    return None
-                reading.place, reading.position, reading.known = look.place, 0, b""
-                data = os.pread(file, most, 0)
-            else:
-                reading.place = min(reading.place, look.place, key=self._places.index)
-                data = data[len(reading.known) :]
-        reading.position += len(data)
-        reading.known = (reading.known + data)[-KNOWN_BYTES:]
-        if reading.position >= look.size:
-            reading.read[look.place] = look
+            if mark is None or not mark.fits(file):
+                was, mark = mark, Mark(look.identity)
+                if was and look.place == reading.place:
+                    restarted = was.identity != look.identity or not mark.skip(file, reading.progress)
+                if restarted:
+                    mark, reading.progress, reading.marks = Mark(look.identity), Progress(), {}
+                reading.marks[look.place] = mark
+            if not mark.skip(file, reading.progress):
+                mark.seen = look if mark.position >= look.size else None
+                return None
+            data = os.pread(file, most, mark.position)
+        complete = len(data) < most
+        if not last and (complete or b"\n" in data):
+            data = data[: data.rfind(b"\n") + 1]
+        mark.advance(data)
+        mark.identity = look.identity
+        mark.seen = look if complete else None
+        reading.progress = mark.progress
+        reading.place = min(reading.place, look.place, key=self._places.index)
         return Piece(look.path, data, restarted) if data or restarted else None
 
     def _whole(self, look: Look) -> Piece | None:
-        reading = self._reading(look)
+        mark = self._reading(look).marks.setdefault(look.place, Mark(look.identity))
         limit = look.source.limit
-        if look == reading.read.get(look.place) or look.size > limit:
+        if look == mark.seen or look.size > limit:
             return None
         with _regular(look) as file, os.fdopen(file, "rb", closefd=False) as stream:
             data = stream.read(limit + 1)
-        reading.read[look.place] = look
+        mark.seen = look
         return Piece(look.path, data, restarted=False) if len(data) <= limit else None
 
 

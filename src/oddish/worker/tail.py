@@ -72,7 +72,7 @@ class Tail:
         """Take in what is new; everything, once nothing more will come."""
         found = self._listen()
         for _ in range(MOST_LOOKS if last else 1):
-            if not self._look():
+            if not self._look(last=last):
                 break
             found = True
         if last:
@@ -91,9 +91,9 @@ class Tail:
         if self.spent is spent:
             self.spent = None
 
-    def _look(self) -> bool:
+    def _look(self, *, last: bool) -> bool:
         found = False
-        for piece in self._files.news():
+        for piece in self._files.news(last=last):
             found = True
             if piece.restarted:
                 self._adapter.restart(piece.path)
