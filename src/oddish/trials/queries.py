@@ -1,11 +1,11 @@
 """Trials as they are read."""
 
+import functools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, case, select
+from sqlalchemy import Select, and_, bindparam, case, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import attempts, tasks, trials
@@ -19,8 +19,7 @@ from oddish.trials.live import is_live
 UNFINISHED = frozenset({"queued", "running", "retrying"})
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """A trial without its secrets; the members are columns, read in this order."""
 
     id: str
@@ -77,24 +76,26 @@ class Trial:
         return self.harbor_config.get("sha")
 
 
-def _trials(principal: Principal) -> Select[Any]:
+@functools.cache
+def _trials() -> Select[Any]:
     return (
-        select(*(trials.c[field.name] for field in fields(Trial)))
-        .where(trials.c.org_id == principal.org_id, trials.c.deleted_at.is_(None))
+        select(*(trials.c[name] for name in Trial._fields))
+        .where(trials.c.org_id == bindparam("org_id"), trials.c.deleted_at.is_(None))
         .order_by(trials.c.task_id, trials.c.trial_index)
     )
 
 
-def _one(principal: Principal) -> Select[Any]:
+@functools.cache
+def _one() -> Select[Any]:
     """As ``_trials``; of a running attempt that has spent something, what that is so far."""
     runs = and_(attempts.c.trial_id == trials.c.id, attempts.c.state == "running", trials.c.status == "running")
     shown = [
-        case((attempts.c.input_tokens.is_not(None), attempts.c[field.name]), else_=trials.c[field.name])
-        if field.name in FIGURES
-        else trials.c[field.name]
-        for field in fields(Trial)
+        case((attempts.c.input_tokens.is_not(None), attempts.c[name]), else_=trials.c[name])
+        if name in FIGURES
+        else trials.c[name]
+        for name in Trial._fields
     ]
-    return _trials(principal).outerjoin(attempts, runs).with_only_columns(*shown, maintain_column_froms=True)
+    return _trials().outerjoin(attempts, runs).with_only_columns(*shown, maintain_column_froms=True)
 
 
 def no_trial(trial_id: str) -> NotFound:
@@ -112,7 +113,7 @@ async def check_task(connection: AsyncConnection, principal: Principal, task_id:
 
 async def get_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Trial:
     """Also one that was superseded. Raises ``NotFound``."""
-    found = await _read(connection, _one(principal).where(trials.c.id == trial_id))
+    found = await _read(connection, principal, _one().where(trials.c.id == trial_id))
     if not found:
         raise no_trial(trial_id)
     return found[0]
@@ -120,8 +121,8 @@ async def get_trial(connection: AsyncConnection, principal: Principal, trial_id:
 
 async def get_trial_of_task(connection: AsyncConnection, principal: Principal, task_id: str, index: int) -> Trial:
     """Raises ``NotFound``."""
-    statement = _one(principal).where(trials.c.task_id == task_id, trials.c.trial_index == index)
-    found = await _read(connection, statement)
+    statement = _one().where(trials.c.task_id == task_id, trials.c.trial_index == index)
+    found = await _read(connection, principal, statement)
     if not found:
         raise NotFound(f"There is no trial {index} of a task {task_id!r} here.", fix="Check both.")
     return found[0]
@@ -131,10 +132,10 @@ async def list_trials_of_task(
     connection: AsyncConnection, principal: Principal, task_id: str, *, probe: bool | None, limit: int, offset: int
 ) -> Sequence[Trial]:
     """All versions, superseded ones included, in the order of creation. Raises ``NotFound`` for an unknown task."""
-    statement = _trials(principal).where(trials.c.task_id == task_id).limit(limit).offset(offset)
+    statement = _trials().where(trials.c.task_id == task_id).limit(limit).offset(offset)
     if probe is not None:
         statement = statement.where(trials.c.is_probe.is_(probe))
-    found = await _read(connection, statement)
+    found = await _read(connection, principal, statement)
     if not found:
         await check_task(connection, principal, task_id)
     return found
@@ -146,11 +147,11 @@ async def list_live_trials(
     """The trials of task versions that nothing has replaced; ``experiment`` is an id or a name."""
     if not version_ids:
         return []
-    statement = _trials(principal).where(trials.c.task_version_id.in_(version_ids), is_live())
+    statement = _trials().where(trials.c.task_version_id.in_(version_ids), is_live())
     if experiment is not None:
         statement = statement.where(trials.c.experiment_id == experiment_id(principal, experiment))
-    return await _read(connection, statement)
+    return await _read(connection, principal, statement)
 
 
-async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[Trial]:
-    return [Trial(*row) for row in await connection.execute(statement)]
+async def _read(connection: AsyncConnection, principal: Principal, statement: Select[Any]) -> list[Trial]:
+    return [Trial._make(row) for row in await connection.execute(statement, {"org_id": principal.org_id})]
