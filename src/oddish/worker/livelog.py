@@ -102,11 +102,11 @@ class LiveLogs:
             await self._write(waiting)
 
     def _has_news(self, tail: Tail) -> bool:
-        return tail in self._tails and bool(tail.pending or tail.spent)
+        return tail in self._tails and bool(tail.pending or tail.checkpoint)
 
     async def _write(self, tails: Sequence[Tail]) -> None:
         batch = {tail.claim: list(itertools.islice(tail.pending, WRITTEN_AT_ONCE)) for tail in tails}
-        spent = {tail.claim: tail.spent for tail in tails if tail.spent is not None}
+        spent = {tail.claim: due for tail in tails if (due := tail.checkpoint) is not None}
         try:
             async with asyncio.timeout(WRITE_SECONDS), self._database.connect() as connection:
                 owning = await append(connection, batch)

@@ -71,6 +71,9 @@ class Progress(NamedTuple):
         return Progress(self.lines + lines, len(data) - data.rfind(b"\n") - 1 if lines else self.over + len(data))
 
 
+BEGINNING = Progress()
+
+
 @dataclass
 class Mark:
     """How far a file is read in one place."""
@@ -78,7 +81,7 @@ class Mark:
     identity: int
     """Of the file."""
     position: int = 0
-    progress: Progress = Progress()
+    progress: Progress = BEGINNING
     known: bytes = b""
     """What is before the position."""
     seen: Look | None = None
@@ -112,7 +115,7 @@ class Reading:
     source: Source
     place: Place
     """The first of those where it was read."""
-    progress: Progress = Progress()
+    progress: Progress = BEGINNING
     marks: dict[Place, Mark] = field(default_factory=dict)
 
 
@@ -181,7 +184,7 @@ class LogFiles:
                 if was and look.place == reading.place:
                     restarted = was.identity != look.identity or not mark.skip(file, reading.progress)
                 if restarted:
-                    mark, reading.progress, reading.marks = Mark(look.identity), Progress(), {}
+                    mark, reading.progress, reading.marks = Mark(look.identity), BEGINNING, {}
                 reading.marks[look.place] = mark
             if not mark.skip(file, reading.progress):
                 mark.seen = look if mark.position >= look.size else None

@@ -1,6 +1,8 @@
 """The live transcript of one attempt: what its agent writes, as numbered events, until they are stored."""
 
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -19,6 +21,8 @@ type Spend = Callable[[Usage], Spending]
 
 HEARD_CHARACTERS = 4 * 1024 * 1024
 """Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
+SPENDING_SECONDS = 2.0
+"""At least between two checkpoints of what an attempt that goes on has spent."""
 MOST_LOOKS = 64
 """At what an agent that has ended left unread."""
 
@@ -35,6 +39,7 @@ class Tail:
         redact: Callable[[str], str],
         spend: Spend,
         max_events: int,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """``place`` has the agent's logs, sooner or later; ``redact`` takes the secrets out of a text."""
         self.claim = claim
@@ -42,6 +47,8 @@ class Tail:
         """Events to be stored, in their order."""
         self.spent: Spending | None = None
         """What the agent has spent, if that is to be stored."""
+        self._spent_at = -math.inf
+        """When it was stored last, by the clock."""
         self.failures = 0
         """In a row."""
         self._redact = redact
@@ -55,6 +62,8 @@ class Tail:
         self._max_events = max_events
         self._spend = spend
         self._usage = Usage()
+        self._over = False
+        self._clock = clock
 
     def hear(self, line: LogLine | LogsLine) -> None:
         """Take what the engine says of the agent: what it printed, or where its logs are while it runs."""
@@ -70,6 +79,7 @@ class Tail:
 
     def read(self, *, last: bool = False) -> None:
         """Take in what is new; everything, once nothing more will come."""
+        self._over = last
         found = self._listen()
         for _ in range(MOST_LOOKS if last else 1):
             if not self._look(last=last):
@@ -84,12 +94,18 @@ class Tail:
             spent = self._spend(usage)
             self.spent = replace(spent, model=spent.model and self._redact(spent.model))
 
+    @property
+    def checkpoint(self) -> Spending | None:
+        """What the agent has spent, if that is to be stored now."""
+        return self.spent if self._over or self._clock() >= self._spent_at + SPENDING_SECONDS else None
+
     def stored(self, count: int, spent: Spending | None) -> None:
         """The first ``count`` of the pending events are where they belong, and so is what was spent."""
         for _ in range(count):
             self.pending.popleft()
-        if self.spent is spent:
-            self.spent = None
+        if spent is not None:
+            self._spent_at = self._clock()
+            self.spent = None if self.spent is spent else self.spent
 
     def _look(self, *, last: bool) -> bool:
         found = False

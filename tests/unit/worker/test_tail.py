@@ -1,7 +1,9 @@
 """What an agent writes becomes numbered events, however it reaches the worker."""
 
 import json
+import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,14 +16,17 @@ from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
 from oddish.worker.logfiles import Place
-from oddish.worker.tail import Tail
+from oddish.worker.tail import SPENDING_SECONDS, Tail
 from support.agent_logs import KEPT, captures
 
 
-def make(trial: Path, agent: str = "oracle", max_events: int = 100) -> Tail:
+def make(
+    trial: Path, agent: str = "oracle", max_events: int = 100, clock: Callable[[], float] = time.monotonic
+) -> Tail:
     claim = Claim(1, "org", "trial", "trial-0", 1, uuid.uuid4(), 1, 3, 0, 0)
     redactor = Redactor(["correct-horse"])
-    return Tail(claim, agent, Place(trial, "agent"), redact=redactor.text, spend=unpriced, max_events=max_events)
+    place = Place(trial, "agent")
+    return Tail(claim, agent, place, redact=redactor.text, spend=unpriced, max_events=max_events, clock=clock)
 
 
 def unpriced(usage: Usage) -> Spending:
@@ -64,6 +69,32 @@ def test_a_secret_is_no_name_of_a_model(logs: Path) -> None:
     tail.read()
     assert tail.spent is not None
     assert (tail.spent.input_tokens, tail.spent.model) == (5, "[REDACTED]")
+
+
+def test_spending_is_stored_every_few_seconds_and_at_the_end(logs: Path) -> None:
+    now = [0.0]
+    tail = make(logs.parent, "claude-code", clock=lambda: now[0])
+
+    def say(number: int) -> None:
+        message = {"id": f"m{number}", "model": "m", "usage": {"input_tokens": 1, "output_tokens": 1}, "content": []}
+        append(logs / "claude-code.txt", json.dumps({"type": "assistant", "message": message}) + "\n")
+
+    def tokens() -> int | None:
+        return None if tail.checkpoint is None else tail.checkpoint.input_tokens
+
+    say(1)
+    tail.read()
+    assert tokens() == 1
+    tail.stored(0, tail.checkpoint)
+    say(2)
+    tail.read()
+    assert tokens() is None
+    now[0] = SPENDING_SECONDS
+    assert tokens() == 2
+    tail.stored(0, tail.checkpoint)
+    say(3)
+    tail.read(last=True)
+    assert tokens() == 3
 
 
 def test_the_last_line_needs_no_end(logs: Path) -> None:
