@@ -169,6 +169,7 @@ experiments = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("last_activity_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
     Column("deleted_at", DateTime(timezone=True)),
+    Column("kind", Text, nullable=False, server_default=text("'experiment'")),
 )
 
 task_experiments = Table(
@@ -246,7 +247,49 @@ trials = Table(
     Column("cache_write_tokens", BigInteger),
     Column("budget_id", Text),
     Column("correlation_id", Text),
+    Column("gateway_job_id", Text, ForeignKey("gateway_jobs.id")),
+    Column("gateway_agent", Text),
     ForeignKeyConstraint(["org_id", "budget_id"], ["budgets.org_id", "budgets.id"]),
+)
+
+gateway_jobs = Table(
+    "gateway_jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, ForeignKey("organisations.id"), nullable=False),
+    Column("created_by", Text, ForeignKey("users.id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("status", Text, nullable=False, server_default=text("'queued'")),
+    Column("task_slug", Text, nullable=False),
+    Column("request", JSONB(none_as_null=True)),
+    Column("secret_id", Text, ForeignKey("secrets.id", ondelete="SET NULL")),
+    Column("metadata", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("agents", JSONB, nullable=False, server_default=text("'[]'")),
+    Column("pass_at_k", Integer, nullable=False, server_default=text("1")),
+    Column("require_verifier_evidence", Boolean, nullable=False),
+    Column("error", JSONB(none_as_null=True)),
+    Column("correlation_id", Text),
+    Column("experiment_id", Text, ForeignKey("experiments.id")),
+    Column("task_version_id", Text, ForeignKey("task_versions.id")),
+    Column("retry_of", Text, ForeignKey("gateway_jobs.id")),
+    Column("retried_exceptions", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("idempotency_key", Text),
+    Column("result", JSONB(none_as_null=True)),
+    Column("last_event", BigInteger, nullable=False, server_default=text("0")),
+    Column("cancelled_at", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("started_at", DateTime(timezone=True)),
+    Column("finished_at", DateTime(timezone=True)),
+)
+
+gateway_events = Table(
+    "gateway_events",
+    metadata,
+    Column("job_id", Text, ForeignKey("gateway_jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("event", Text, nullable=False),
+    Column("data", JSONB, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
 )
 
 attempts = Table(
