@@ -1,7 +1,6 @@
 """Fetching an archive from an address that a caller named.
 
-The connection goes to the IP address that was checked, never to what the name resolves to a moment later; each
-redirect is checked like the first address. Nothing is sent but the request: no cookies, no credentials, no proxy's.
+Each redirect is checked like the first address.
 """
 
 import asyncio
@@ -9,25 +8,19 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import ClassVar
 
 import httpx2
 
-from oddish import __version__
 from oddish.errors import InvalidInput, TooLarge, Unavailable
-from oddish.gateway.addresses import Address, AllowedHosts, IPAddress, RefusedAddress, parse_address
-from oddish.gateway.resolution import Resolver, public_addresses, system_resolver
+from oddish.gateway.addresses import Address, AllowedHosts, RefusedAddress, parse_address
+from oddish.gateway.outgoing import PASSING, Outgoing
+from oddish.gateway.resolution import Resolver, system_resolver
 from oddish.room import is_full
 
-CONNECT_SECONDS = 10.0
-STALL_SECONDS = 30.0
 CHUNK_BYTES = 256 * 1024
 MOST_REDIRECTS = 5
 REDIRECTS = {301, 302, 303, 307, 308}
-PASSING = {408, 425, 429, 500, 502, 503, 504}
-"""Answers that another attempt may not meet."""
 
 
 class ArchiveUnreachable(Unavailable):
@@ -71,12 +64,6 @@ class Fetcher:
     allowed: AllowedHosts
     resolve: Resolver = system_resolver
 
-    HEADERS: ClassVar[dict[str, str]] = {
-        "User-Agent": f"oddish/{__version__}",
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-    }
-
     async def fetch(self, address: Address, destination: Path) -> Fetched:
         """Write what is at ``address`` to the new file ``destination``, which is gone again when this fails.
 
@@ -96,16 +83,13 @@ class Fetcher:
     @asynccontextmanager
     async def _answer(self, address: Address) -> AsyncIterator[httpx2.Response]:
         """The first answer that is no redirect."""
-        async with httpx2.AsyncClient(
-            transport=httpx2.AsyncHTTPTransport(),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            timeout=httpx2.Timeout(STALL_SECONDS, connect=CONNECT_SECONDS),
-            trust_env=False,
-            follow_redirects=False,
-        ) as client:
+        async with Outgoing.open(self.allowed, self.resolve) as outgoing:
             at = address
             for _ in range(MOST_REDIRECTS + 1):
-                answer = await self._ask(client, at)
+                try:
+                    answer = await outgoing.ask(at)
+                except httpx2.TransportError as error:
+                    raise _unreachable(at, error) from error
                 try:
                     if answer.status_code not in REDIRECTS:
                         yield answer
@@ -117,29 +101,6 @@ class Fetcher:
             f"{address.shown} redirects more than {MOST_REDIRECTS} times.",
             fix="Give the address of the archive itself.",
         )
-
-    async def _ask(self, client: httpx2.AsyncClient, address: Address) -> httpx2.Response:
-        found = await public_addresses(address, self.allowed, self.resolve)
-        for place in found[:-1]:
-            try:
-                return await self._ask_at(client, address, place)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                continue
-        try:
-            return await self._ask_at(client, address, found[-1])
-        except httpx2.TransportError as error:
-            raise _unreachable(address, error) from error
-
-    async def _ask_at(self, client: httpx2.AsyncClient, address: Address, place: IPAddress) -> httpx2.Response:
-        host = f"[{place}]" if place.version == 6 else str(place)
-        target = f"{address.path}?{address.query}" if address.query else address.path
-        request = client.build_request(
-            "GET",
-            f"{address.scheme}://{host}:{address.port}/",
-            headers=self.HEADERS | {"Host": address.authority},
-            extensions={"sni_hostname": address.host, "target": target.encode()},
-        )
-        return await client.send(request, stream=True)
 
     async def _write(self, address: Address, answer: httpx2.Response, destination: Path) -> Fetched:
         _require_content(address, answer)
