@@ -274,7 +274,7 @@ gateway_jobs = Table(
     Column("retry_of", Text, ForeignKey("gateway_jobs.id")),
     Column("retried_exceptions", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("idempotency_key", Text),
-    Column("result", JSONB(none_as_null=True)),
+    Column("workspace_key", Text),
     Column("last_event", BigInteger, nullable=False, server_default=text("0")),
     Column("cancelled_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),

@@ -24,7 +24,8 @@ CREATE TABLE gateway_jobs (
   retry_of                   text REFERENCES gateway_jobs (id),
   retried_exceptions         text[] NOT NULL DEFAULT '{}',
   idempotency_key            text,
-  result                     jsonb,
+  -- of the archive that a verification lays into /workspace
+  workspace_key              text,
   last_event                 bigint NOT NULL DEFAULT 0,
   cancelled_at               timestamptz,
   created_at                 timestamptz NOT NULL DEFAULT now(),
@@ -82,14 +83,17 @@ CREATE TRIGGER trials_gateway_phase AFTER UPDATE OF harbor_stage ON trials FOR E
     AND NEW.harbor_stage NOT IN ('completed', 'cancelled', 'image_build_failed'))
   EXECUTE FUNCTION announce_gateway_phase();
 
--- Whether a trial of the job came to a real result: a reward, and nothing raised. One of them is enough for a job to have
--- succeeded; what its rewards are worth is another question.
+-- Whether a trial of the job came to a real result: a reward, and nothing raised; of a verification, an exit code. One of
+-- them is enough for a job to have succeeded; what its rewards are worth is another question.
 CREATE FUNCTION has_real_result(job text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM trials t JOIN attempts a ON a.trial_id = t.id AND a.epoch = t.decided_by_epoch
     WHERE t.gateway_job_id = job AND a.facts #> '{judged,rewards}' NOT IN ('null', '{}')
       AND a.facts #> '{judged,exceptions}' = '[]' AND a.facts #>> '{judged,cancelled}' = 'false'
       AND a.facts #>> '{judged,ending}' = 'done'
+  ) OR EXISTS (
+    SELECT FROM trials t JOIN gateway_jobs g ON g.id = t.gateway_job_id
+    WHERE g.id = job AND g.kind = 'verify' AND t.result #> '{_verifier,exit_code}' <> 'null'
   )
 $$;
 
