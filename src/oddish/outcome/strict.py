@@ -18,6 +18,7 @@ MESSAGE_LIMIT = 1000
 """Characters of an exception's message in ``details``; its beginning is kept."""
 OVERRIDE = "require_verifier_evidence"
 _STRENGTH: tuple[EvidenceKind, ...] = ("empty", "none", "ctrf")
+_ON_THE_WIRE = {"ctrf": "present"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class StrictOutcome:
             "reasons": list(self.reasons),
             "trials": {"scored": self.scored, "errored": self.errored, "successful": self.successful},
             "exceptions": list(self.exceptions),
-            "verifier": {"evidence": self.evidence, "tests": self.tests},
+            "verifier": {"evidence": _ON_THE_WIRE.get(self.evidence, self.evidence), "tests": self.tests},
         }
         return document | ({"trials_detail": [dict(detail) for detail in self.details]} if details else {})
 

@@ -45,7 +45,7 @@ def test_a_job_that_nothing_speaks_against() -> None:
         "reasons": [],
         "trials": {"scored": 3, "errored": 0, "successful": 3},
         "exceptions": [],
-        "verifier": {"evidence": "ctrf", "tests": 4},
+        "verifier": {"evidence": "present", "tests": 4},
     }
 
 
