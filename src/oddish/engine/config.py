@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from harbor.models.agent.name import AgentName
 from harbor.models.trial.config import TrialConfig
 from pydantic import ValidationError
 
@@ -12,6 +13,9 @@ from oddish.errors import InvalidInput
 from oddish.variables import can_be_handed_over
 
 LOCAL_ENVIRONMENT = "oddish.engine.environments.local:LocalEnvironment"
+NO_AGENT = AgentName.NOP.value
+SEEDING_AGENT = "oddish.engine.agents.seeding:SeedingAgent"
+OBSERVING_VERIFIER = "oddish.engine.verifiers.observing:ObservingVerifier"
 
 TRIAL_MEMBERS = frozenset(
     {
@@ -86,7 +90,7 @@ def trial_config(run: Run) -> TrialConfig:
         "trial_name": run["trial_name"],
         "agent": agent_document(run, section(block, "agent"), block.get(MCP_SERVERS, [])),
         "environment": environment_document(run, section(block, "environment")),
-        "verifier": section(block, "verifier"),
+        "verifier": verifier_document(run, section(block, "verifier")),
     }
     try:
         return TrialConfig.model_validate(document)
@@ -99,7 +103,13 @@ def trial_config(run: Run) -> TrialConfig:
 
 
 def agent_document(run: Run, overrides: dict[str, Any], mcp_servers: object) -> dict[str, Any]:
-    """Harbor's ``agent`` section."""
+    """Harbor's ``agent`` section; a workspace is put in place by an agent of ours."""
+    if "workspace" in run:
+        if run["agent"] != NO_AGENT:
+            raise InvalidInput(
+                f"A workspace is verified without an agent, not with {run['agent']!r}.", fix=f"Ask for {NO_AGENT!r}."
+            )
+        return {**overrides, "import_path": SEEDING_AGENT, "kwargs": {"workspace": run["workspace"]}}
     kind = "import_path" if ":" in run["agent"] and not run["agent"].startswith("acp:") else "name"
     return {
         **overrides,
@@ -129,6 +139,13 @@ def environment_document(run: Run, overrides: dict[str, Any]) -> dict[str, Any]:
             f"The environment {name!r} is not known to this engine.", fix="See `oddish doctor` for names."
         )
     return {**overrides, "type": name, "kwargs": kwargs}
+
+
+def verifier_document(run: Run, overrides: dict[str, Any]) -> dict[str, Any]:
+    """Harbor's ``verifier`` section."""
+    if "workspace" not in run:
+        return overrides
+    return {**overrides, "import_path": OBSERVING_VERIFIER, "kwargs": {"workspace": run["workspace"]}}
 
 
 def section(block: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -18,10 +18,13 @@ CTRF_LIMIT = 8 * 1024 * 1024
 COUNT_LIMIT = 2**31 - 1
 TOOL_LENGTH = 200
 RESERVED = "_verifier"
-"""The key of a trial's result that holds the test report's summary, whatever a task writes there."""
+"""The key of a trial's result that holds the test report's summary and, where it was observed, the test script's
+``exit_code``, whatever a task writes there."""
 ENVIRONMENT = "_environment"
 """The key that holds where the environment differed from the task's container: ``{"notes": [...]}``."""
 ENVIRONMENT_FILE = "environment.json"
+EXIT_CODES_FILE = "verifier-exit.json"
+EXIT_CODES_LIMIT = 64 * 1024
 NOTES_LIMIT = 64 * 1024
 NOTES = 50
 NOTE_LENGTH = 500
@@ -37,6 +40,8 @@ class TrialEvidence:
     """As ``ctrf_summary`` gives it."""
     reported_tests: int | None = None
     """The fewest tests that a step's report accounts for; None when a step has none. Without steps, the trial's."""
+    exit_codes: Sequence[int | None] = ()
+    """Of the test script, in the order of its runs, where they were observed; None for one that did not end."""
     trajectory: TrajectoryMetrics | None = None
     notes: Sequence[str] = ()
     """Where the environment differed from the container that the task was written for."""
@@ -44,7 +49,10 @@ class TrialEvidence:
     @property
     def result(self) -> dict[str, Any] | None:
         """The ``result`` of the trial: its metrics, with what is known besides under the reserved keys."""
-        known = {RESERVED: dict(self.tests)} if self.tests is not None else {}
+        verifier = dict(self.tests or {})
+        if self.exit_codes:
+            verifier["exit_code"] = next((code for code in self.exit_codes if code != 0), 0)
+        known = {RESERVED: verifier} if verifier else {}
         if self.notes:
             known[ENVIRONMENT] = {"notes": list(self.notes)}
         if self.metrics is None and not known:
@@ -60,6 +68,7 @@ def read_evidence(directory: Path, steps: Sequence[str] = ()) -> TrialEvidence:
         metrics=metrics(directory, steps),
         tests=summaries[-1],
         reported_tests=None if None in summaries else min(summary["tests"] for summary in summaries if summary),
+        exit_codes=verifier_exit_codes(directory),
         trajectory=trajectory_metrics(directory, steps),
         notes=environment_notes(directory),
     )
@@ -70,6 +79,12 @@ def environment_notes(directory: Path) -> tuple[str, ...]:
     document, _ = read_object(directory, ENVIRONMENT_FILE, NOTES_LIMIT)
     notes = [note[:NOTE_LENGTH] for note in sequence(document.get("notes")) if isinstance(note, str)]
     return tuple(notes[:NOTES])
+
+
+def verifier_exit_codes(directory: Path) -> tuple[int | None, ...]:
+    """What the runs of the test script exited with, as far as it was observed; None for one that did not end."""
+    document, _ = read_object(directory, EXIT_CODES_FILE, EXIT_CODES_LIMIT)
+    return tuple(code if type(code) is int else None for code in sequence(document.get("exit_codes")))
 
 
 def metrics(directory: Path, steps: Sequence[str] = ()) -> dict[str, Any] | None:

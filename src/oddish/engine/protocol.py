@@ -26,6 +26,8 @@ LINE_LIMIT = 16 * 1024 * 1024
 """Longest line in bytes that either side accepts."""
 AGENT_LOGS = "agent"
 """In the directory of a trial, and in that of each of its steps: what the agent logged."""
+WORKSPACE = "/workspace"
+"""Where a seeded workspace is in the sandbox."""
 
 type Stage = Literal["trial_started", "environment_setup", "agent_setup", "agent_running", "verification", "completed"]
 
@@ -123,6 +125,9 @@ class Run(TypedDict):
     """Directory for sandbox uppers and layer cache, on disk. Absolute."""
     owner: NotRequired[str]
     """What begins the names of everything that the attempt makes on a Docker engine (``oddish.engine.containers``)."""
+    workspace: NotRequired[str]
+    """Directory whose content is put into ``WORKSPACE`` and verified, with the exit code of the test script kept. The
+    agent is ``nop`` then. Absolute."""
     registry_auth: NotRequired[list[RegistryAuth]]
     """Logins for the docker programs of the attempt, kept in a directory of its own below ``trials_dir``."""
     correlation_id: NotRequired[str]

@@ -11,7 +11,9 @@ from oddish.engine.config import (
     HANDLED_ELSEWHERE,
     LOCAL_ENVIRONMENT,
     MCP_SERVERS,
+    OBSERVING_VERIFIER,
     SECTION_MEMBERS,
+    SEEDING_AGENT,
     TRIAL_MEMBERS,
     refuse_reserved_variables,
     trial_config,
@@ -70,6 +72,19 @@ def test_import_paths() -> None:
         None,
     )
     assert trial_config(run(agent="acp:some-agent")).agent.name == "acp:some-agent"
+
+
+def test_a_workspace_is_seeded_and_observed_by_our_own_classes() -> None:
+    block = {"agent": {"override_setup_timeout_sec": 5}, "verifier": {"override_timeout_sec": 7}}
+    config = trial_config(run(agent="nop", model=None, agent_kwargs={}, harbor=block, workspace="/seeds/a"))
+    assert (config.agent.import_path, config.agent.kwargs) == (SEEDING_AGENT, {"workspace": "/seeds/a"})
+    assert (config.verifier.import_path, config.verifier.kwargs) == (OBSERVING_VERIFIER, {"workspace": "/seeds/a"})
+    assert (config.agent.override_setup_timeout_sec, config.verifier.override_timeout_sec) == (5, 7)
+
+
+def test_a_workspace_is_not_for_an_agent() -> None:
+    with pytest.raises(InvalidInput, match="'codex'"):
+        trial_config(run(workspace="/seeds/a"))
 
 
 def test_a_full_harbor_block() -> None:

@@ -55,6 +55,29 @@ def test_the_reserved_key_is_never_the_tasks_own() -> None:
     assert TrialEvidence().result is None
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ([0], 0),
+        ([0, 3, 4], 3),
+        ([0, None], None),
+        ([1, None], 1),
+        (["1", True, 2.0], None),
+        ([], "absent"),
+        ({"0": 1}, "absent"),
+    ],
+)
+def test_the_exit_code_is_the_first_that_is_no_success(tmp_path: Path, written: object, shown: object) -> None:
+    (tmp_path / "verifier-exit.json").write_text(json.dumps({"exit_codes": written}))
+    verifier = (read_evidence(tmp_path).result or {}).get("_verifier", {})
+    assert verifier.get("exit_code", "absent") == shown
+
+
+def test_the_exit_code_stands_beside_the_counts() -> None:
+    shown = TrialEvidence(tests={"passed": 1}, exit_codes=(0,)).result
+    assert shown == {"_verifier": {"passed": 1, "exit_code": 0}}
+
+
 def test_where_the_environment_differs_is_part_of_the_result() -> None:
     own = {"a": 1, "_environment": "the task's own"}
     assert TrialEvidence(metrics=own).result == {"a": 1}

@@ -1,0 +1,1 @@
+"""Agents of our own, which Harbor loads by their import path."""

@@ -1,0 +1,1 @@
+"""Verifiers of our own, which Harbor loads by their import path."""
