@@ -26,7 +26,7 @@ from oddish.cli import cli
 from oddish.environments import EC2, Facts, read_environments
 from oddish.errors import OddishError
 from oddish.own_variables import CLIENT, STACK, TESTS
-from oddish.settings import Settings
+from oddish.settings import Settings, variable
 from oddish.trials.environments import is_open
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +35,7 @@ LIST = Path(own_variables.__file__)
 REFERENCE = ROOT / "docs" / "reference"
 COMMAND = "scripts/reference"
 NOTICE = f"<!-- Written by {COMMAND} from the code. -->"
-PREFIX = "ODDISH_"
+VARIABLE = r"(?:ODDISH|SANDBOX)_[A-Z0-9_]*[A-Z0-9]"
 WIDTH = 100
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 LAYOUT: dict[str, Any] = {"terminal_width": WIDTH, "max_content_width": WIDTH}
@@ -185,8 +185,8 @@ def differences(name: str) -> str:
 
 
 def settings_page() -> str:
-    properties = Settings.model_json_schema()["properties"]
-    described = {f"{PREFIX}{name.upper()}": _setting(name, schema) for name, schema in properties.items()}
+    properties = Settings.model_json_schema(by_alias=False)["properties"]
+    described = {variable(name): _setting(name, schema) for name, schema in properties.items()}
     used, known = variables_in(SOURCE), {*described, *CLIENT, *STACK, *TESTS}
     if missing := sorted(used - known):
         raise Undescribed(f"{', '.join(missing)}: read in src and described neither in Settings nor in {LIST}")
@@ -261,7 +261,7 @@ def variables_in(directory: Path) -> set[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= {node.value} if re.fullmatch(rf"{PREFIX}[A-Z0-9_]*[A-Z0-9]", node.value) else set()
+                found |= {node.value} if re.fullmatch(VARIABLE, node.value) else set()
     return found
 
 

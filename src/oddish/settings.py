@@ -1,4 +1,7 @@
-"""Settings of the server and the worker, read from ``ODDISH_*`` variables. The command line does not import this."""
+"""Settings of the server and the worker, read from variables. The command line does not import this.
+
+They begin with ``ODDISH_``, but for those of the job gateway, which its callers know under names of their own.
+"""
 
 import json
 import os
@@ -211,6 +214,16 @@ class Settings(BaseSettings):
         20 * 1024 * MIB,
         description="Results of Dockerfiles that the local sandbox keeps; what was used longest ago goes first.",
     )
+    terminus_no_progress: bool = Field(
+        True,
+        validation_alias="SANDBOX_TERMINUS_NO_PROGRESS",
+        description="Whether a trial of terminus-2 is ended once its shell has only waited for the rest of a command.",
+    )
+    terminus_stuck_episodes: Positive = Field(
+        6,
+        validation_alias="SANDBOX_TERMINUS_STUCK_EPISODES",
+        description="Episodes in a row after which that is so.",
+    )
 
     @field_validator("*", mode="before")
     @classmethod
@@ -272,13 +285,23 @@ class Settings(BaseSettings):
         return self
 
 
+def variable(name: str) -> str:
+    """The environment variable of the setting ``name``."""
+    alias = Settings.model_fields[name].validation_alias
+    return alias if isinstance(alias, str) else f"{PREFIX}{name}".upper()
+
+
+VARIABLES = frozenset(map(variable, Settings.model_fields))
+"""The variables of all settings."""
+
+
 def read_settings() -> Settings:
     """The settings of this process. Raises ``UnreadableSetting``, which names the variables but not their values."""
     try:
         return Settings()
     except ValidationError as error:
         flaws = [
-            (_variable(entry["loc"]), entry["msg"].removeprefix("Value error, ").rstrip("."))
+            (_place(entry["loc"]), entry["msg"].removeprefix("Value error, ").rstrip("."))
             for entry in error.errors(include_url=False, include_input=False, include_context=False)
         ]
     raise UnreadableSetting(
@@ -287,10 +310,10 @@ def read_settings() -> Settings:
     )
 
 
-def _variable(place: tuple[int | str, ...]) -> str:
-    name, *inside = [str(part) for part in place] or [""]
-    variable = f"{PREFIX}{name}".upper() if name else ""
-    return f"{variable} ({'.'.join(inside)})" if inside else variable
+def _place(place: tuple[int | str, ...]) -> str:
+    first, *inside = [str(part) for part in place] or [""]
+    name = variable(first) if first in Settings.model_fields else first
+    return f"{name} ({'.'.join(inside)})" if inside else name
 
 
 def _respelled(limits: Mapping[str, int], canonical: Callable[[str], str]) -> dict[str, int]:

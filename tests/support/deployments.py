@@ -2,9 +2,10 @@
 
 import asyncio
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import insert, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -87,6 +88,8 @@ class Deployment:
         *,
         index: int = 0,
         agent: str = "oracle",
+        model: str | None = None,
+        kwargs: Mapping[str, Any] | None = None,
         environment: str | None = None,
         max_attempts: int = 3,
         harbor: dict[str, object] | None = None,
@@ -95,7 +98,7 @@ class Deployment:
         group: str | None = None,
     ) -> str:
         """Queue one trial; its id."""
-        key = queue_key(agent, None)
+        key = queue_key(agent, model)
         environment = environment or self.environment
         await prepare_lanes(self.database, [Lane(key.key, USER, key.provider, ORG)], LIMITS)
         trial_id = ids.trial_id(task_id, index)
@@ -122,10 +125,11 @@ class Deployment:
                     trial_index=index,
                     name=trial_id,
                     agent=agent,
+                    model=model,
                     provider=key.provider,
                     queue_key=key.key,
                     environment=environment,
-                    agent_config={"env": dict.fromkeys(secret_env or {})},
+                    agent_config={"env": dict.fromkeys(secret_env or {}), "kwargs": dict(kwargs or {})},
                     harbor_config=harbor or {},
                     unit_hash=b"",
                     secret_id=secret_id,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from oddish.settings import Settings, UnreadableSetting, read_settings
+from oddish.settings import VARIABLES, UnreadableSetting, read_settings
 
 OVERRIDES = "ODDISH_MODEL_CONCURRENCY_OVERRIDES"
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in Settings.model_fields:
-        monkeypatch.delenv(f"ODDISH_{name}".upper(), raising=False)
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,11 @@ def test_lists_and_maps_are_read_from_json(monkeypatch: pytest.MonkeyPatch) -> N
     settings = read_settings()
     assert settings.offered_environments == ["local"]
     assert settings.environment_options == {"gke": {"region": "europe-west4"}}
+
+
+def test_settings_of_the_gateway_have_the_names_that_its_callers_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDBOX_TERMINUS_NO_PROGRESS", "false")
+    assert not read_settings().terminus_no_progress
+    monkeypatch.setenv("SANDBOX_TERMINUS_STUCK_EPISODES", "0")
+    with pytest.raises(UnreadableSetting, match=r"^SANDBOX_TERMINUS_STUCK_EPISODES cannot be read: "):
+        read_settings()

@@ -9,10 +9,9 @@ from pydantic import ValidationError
 from oddish.doctor.finding import Finding, ok, problem, warning
 from oddish.doctor.words import listed
 from oddish.own_variables import CLIENT, STACK, TESTS
-from oddish.settings import Settings
+from oddish.settings import PREFIX, VARIABLES, Settings, variable
 
 SETTINGS, PROXIES = "Settings", "Proxies"
-PREFIX = "ODDISH_"
 OTHERS = frozenset({*CLIENT, *STACK, *TESTS})
 _FOR_TESTS = "ODDISH_TEST_"
 _PROXY_NAMES = ("http_proxy", "https_proxy", "all_proxy")
@@ -26,7 +25,7 @@ def look() -> Iterator[Finding]:
 
 
 def known() -> frozenset[str]:
-    return OTHERS | {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    return OTHERS | VARIABLES
 
 
 def offered() -> list[str]:
@@ -40,7 +39,7 @@ def offered() -> list[str]:
 def judge_names(environ: Mapping[str, str]) -> Iterator[Finding]:
     """One finding for each variable that looks like a setting and is none; an ok with those that are set."""
     settings = known()
-    ours = sorted(name for name in environ if name.upper().startswith(PREFIX))
+    ours = sorted(name for name in environ if name.upper().startswith(PREFIX) or name.upper() in settings)
     unknown = [name for name in ours if name.upper() not in settings and not name.startswith(_FOR_TESTS)]
     for name in unknown:
         near = difflib.get_close_matches(name.upper(), settings, n=1, cutoff=0.75)
@@ -57,7 +56,7 @@ def judge_values() -> Iterator[Finding]:
         Settings()
     except ValidationError as error:
         for entry in error.errors(include_url=False, include_input=False, include_context=False):
-            name = "".join(f"{PREFIX}{part}".upper() for part in entry["loc"][:1])
+            name = "".join(variable(part) if part in Settings.model_fields else str(part) for part in entry["loc"][:1])
             said = entry["msg"].removeprefix("Value error, ").rstrip(".")
             yield problem(
                 SETTINGS, f"{name}: {said}." if name else f"{said}.", "Correct it, or unset it for the default."

@@ -132,6 +132,8 @@ class Run(TypedDict):
     """Logins for the docker programs of the attempt, kept in a directory of its own below ``trials_dir``."""
     correlation_id: NotRequired[str]
     """Of the request that made the trial; what the child logs begins with it."""
+    stuck_episodes: NotRequired[int]
+    """Episodes without progress after which terminus-2 gives up; absent: never."""
 
 
 class Cancel(TypedDict):

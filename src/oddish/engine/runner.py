@@ -16,6 +16,7 @@ from harbor.utils.redaction import scrub_file_text
 
 from oddish.engine import process, rewardfiles
 from oddish.engine.agentlogs import AgentLogs
+from oddish.engine.agents.registry import give_up_when_stuck
 from oddish.engine.config import refuse_reserved_variables, trial_config
 from oddish.engine.confinement import confine
 from oddish.engine.connection import Connection, ProtocolError
@@ -122,6 +123,8 @@ class Execution:
         confine(Path(self._run["trials_dir"]))
         config = trial_config(self._run)
         config.agent = keep_model_host(config.agent)
+        if "stuck_episodes" in self._run:
+            give_up_when_stuck(config, self._run["stuck_episodes"])
         with signed_in(self._logins, Path(self._run["trials_dir"]) / LOGINS):
             self._trial = await Trial.create(config)
             self._subscribe(self._trial)

@@ -88,6 +88,8 @@ IMAGE_BUILD_FAILED = "SandboxBuildFailedError"
 ATTEMPT_DEADLINE = "AttemptDeadlineError"
 DISK_LIMIT = "DiskLimitExceeded"
 """The local sandbox was ended because it held more than the task may have on disk."""
+TERMINUS_NO_PROGRESS = "TerminusNoProgressError"
+"""terminus-2 gave up: its shell waited for the rest of a command, and it did nothing about it."""
 RESULT_UNREADABLE = "ResultUnreadable"
 """No exception of a trial: its record is missing or damaged although it ran to its end."""
 RATE_LIMITED = frozenset({"ApiRateLimitError", "RateLimitError", "ApiOverloadedError", "ApiUsageLimitError"})
@@ -131,7 +133,7 @@ def retry_class(exception: RecordedException) -> Retry:
     """How an attempt that ended in this exception may be repeated."""
     if exception.type in RATE_LIMITED:
         return "rate_limit"
-    permanent = NOT_RETRYABLE | VALID_REWARD | {ATTEMPT_DEADLINE, DISK_LIMIT}
+    permanent = NOT_RETRYABLE | VALID_REWARD | {ATTEMPT_DEADLINE, DISK_LIMIT, TERMINUS_NO_PROGRESS}
     if exception.type in permanent or is_image_build_failure(exception) or is_misconfigured(exception):
         return "never"
     return "backoff"

@@ -14,6 +14,7 @@ FOREIGN = ("ODDISH_API_URL", "ODDISH_API_KEY", "ODDISH_PREVIEW_PR")
 WORKER_CREDENTIALS = "ODDISH_WORKER_CREDENTIALS"
 OFFERED_ENVIRONMENTS = "ODDISH_OFFERED_ENVIRONMENTS"
 PROVIDER_CREDENTIALS = "ODDISH_PROVIDER_CREDENTIALS"
+_SETTINGS = ("ODDISH_", "SANDBOX_HARBOR_", "SANDBOX_TERMINUS_")
 _STORAGE = "ODDISH_STORAGE_URL"
 _OF_STORAGE = ("AWS_", "AZURE_", "GOOGLE_")
 _TRACING = "ODDISH_TRACING"
@@ -23,7 +24,7 @@ _OF_TRACING = ("OTEL_",)
 def stack_environment(source: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What programs and Python need to run, settings, and what settings name: storage, the receiver of traces, the
     worker's credentials, the logins of its environments."""
-    prefixes: tuple[str, ...] = ("ODDISH_", "PYTHON")
+    prefixes: tuple[str, ...] = (*_SETTINGS, "PYTHON")
     if source.get(_STORAGE, "file:").partition(":")[0] != "file":
         prefixes += _OF_STORAGE
     if source.get(_TRACING, "off") != "off":

@@ -33,6 +33,8 @@ def request(
         scratch=str(workspace.sandbox),
         owner=workspace.owner,
     )
+    if settings.terminus_no_progress:
+        run["stuck_episodes"] = settings.terminus_stuck_episodes
     if spec.correlation_id:
         run["correlation_id"] = spec.correlation_id
     if spec.logins:

@@ -11,11 +11,12 @@ import pytest
 import reference
 
 from oddish.cli import cli
+from oddish.settings import VARIABLES
 
 ROOT = reference.ROOT
 PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")})
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
-VARIABLE = re.compile(r"\b" + reference.PREFIX + r"[A-Z0-9_]*[A-Z0-9]\b")
+VARIABLE = re.compile(rf"\b{reference.VARIABLE}\b")
 FENCE = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -30,7 +31,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def known() -> set[str]:
     """Every variable that is read somewhere."""
     read = set().union(*(reference.variables_in(ROOT / name) for name in ("src", "scripts", "tests")))
-    return read | {f"{reference.PREFIX}{name.upper()}" for name in reference.Settings.model_fields}
+    return read | VARIABLES
 
 
 @every_page

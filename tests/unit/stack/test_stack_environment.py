@@ -17,6 +17,13 @@ def test_keys_of_the_shell_stay_in_the_shell() -> None:
     assert stack_environment(SHELL) == {"PATH": "/bin", "https_proxy": "http://proxy", "ODDISH_PORT": "8790"}
 
 
+def test_settings_of_the_gateway_are_kept_and_its_callers_are_not() -> None:
+    settings = {"SANDBOX_TERMINUS_STUCK_EPISODES": "9", "SANDBOX_HARBOR_MAX_ARCHIVE_BYTES": "1024"}
+    kept = stack_environment(SHELL | settings | {"SANDBOX_API_KEY": "of another server"})
+    assert settings.items() <= kept.items()
+    assert "SANDBOX_API_KEY" not in kept
+
+
 def test_what_settings_name_is_kept() -> None:
     shell = SHELL | {"ODDISH_WORKER_CREDENTIALS": '["OPENAI_API_KEY"]', "ODDISH_STORAGE_URL": "s3://bucket"}
     kept = stack_environment(shell)

@@ -1,13 +1,11 @@
 """Our environments under Harbor's own names, so that configurations and results keep those names."""
 
-import importlib.metadata
-
 from harbor.environments import factory
 from harbor.models.environment_type import EnvironmentType
 
+from oddish.engine import release
+
 DOCKER = "oddish.engine.environments.docker"
-WRITTEN_FOR = "0.26."
-"""Releases of Harbor whose Docker environment ours extends; another Harbor runs its own."""
 
 
 def names() -> list[str]:
@@ -17,7 +15,7 @@ def names() -> list[str]:
 
 def use_our_docker() -> None:
     """Make ``docker`` the environment of ``oddish.engine.environments.docker``, loaded when it is first wanted."""
-    if importlib.metadata.version("harbor").startswith(WRITTEN_FOR):
+    if release.is_extended():
         registry = factory._ENVIRONMENT_REGISTRY
         ours = registry[EnvironmentType.DOCKER]._replace(module=DOCKER, class_name="PromptDockerEnvironment")
         registry[EnvironmentType.DOCKER] = ours
