@@ -292,6 +292,42 @@ gateway_events = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
 )
 
+gateway_callbacks = Table(
+    "gateway_callbacks",
+    metadata,
+    Column("job_id", Text, ForeignKey("gateway_jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False, server_default=text("0")),
+    Column("org_id", Text, ForeignKey("organisations.id"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("events", ARRAY(Text), nullable=False),
+    Column("owed_seq", BigInteger, nullable=False, server_default=text("0")),
+    Column("settled_seq", BigInteger, nullable=False, server_default=text("0")),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("sending", Boolean, nullable=False, server_default=text("false")),
+    Column("due_at", DateTime(timezone=True)),
+)
+
+gateway_deliveries = Table(
+    "gateway_deliveries",
+    metadata,
+    Column("job_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("event_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("result", Text, nullable=False),
+    Column("status", Integer),
+    Column("error", Text),
+    Column("seconds", Double, nullable=False),
+    Column("ended_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+    ForeignKeyConstraint(
+        ["job_id", "kind", "place"],
+        ["gateway_callbacks.job_id", "gateway_callbacks.kind", "gateway_callbacks.place"],
+        ondelete="CASCADE",
+    ),
+)
+
 attempts = Table(
     "attempts",
     metadata,

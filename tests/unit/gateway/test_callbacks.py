@@ -1,0 +1,104 @@
+"""Whom a job tells, how it signs what it says, and when it says it again."""
+
+import hashlib
+import hmac
+from base64 import b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oddish.gateway.callbacks import (
+    LONGEST_PAUSE,
+    PAUSES,
+    Answer,
+    Callback,
+    Kind,
+    NotKept,
+    Signature,
+    callback_of,
+    headers_of_upload,
+    message_id,
+    pause,
+)
+
+REQUEST = {
+    "notifications": [{"url": "https://a.example"}, {"url": "https://b.example", "secret": "of-the-second"}],
+    "deliver": {"url": "https://store.example/in.zip?sig=1", "secret": None},
+    "writeback": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "expected"),
+    [
+        ("notifications", 0, Callback("https://a.example", None)),
+        ("notifications", 1, Callback("https://b.example", "of-the-second")),
+        ("deliver", 0, Callback("https://store.example/in.zip?sig=1", None)),
+    ],
+)
+def test_a_callback_is_what_the_request_says(kind: Kind, place: int, expected: Callback) -> None:
+    assert callback_of(REQUEST, kind, place) == expected
+    assert "of-the-second" not in repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "place"), [(None, "deliver", 0), (REQUEST, "writeback", 0), (REQUEST, "notifications", 2)]
+)
+def test_a_callback_that_is_not_kept_is_named_so(request_: dict[str, object] | None, kind: Kind, place: int) -> None:
+    with pytest.raises(NotKept):
+        callback_of(request_, kind, place)
+
+
+def test_signatures_are_those_of_standard_webhooks() -> None:
+    """The example of its specification."""
+    signature = Signature("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    for chunk in (b'{"test"', b": 2432232314}"):
+        signature.update(chunk)
+    assert signature.headers == {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
+
+
+@pytest.mark.parametrize("secret", ["any characters ü", "whsec_not base64!"])
+def test_any_secret_signs_by_its_characters(secret: str) -> None:
+    signature = Signature("m", 1, secret)
+    signature.update(b"body")
+    expected = b64encode(hmac.digest(secret.encode(), b"m.1.body", hashlib.sha256)).decode()
+    assert signature.headers["webhook-signature"] == f"v1,{expected}"
+
+
+def test_nothing_is_signed_without_a_secret() -> None:
+    signature = Signature(message_id("gw_1", "notifications", 2, 7), 1, None)
+    signature.update(b"body")
+    assert not signature.signs
+    assert signature.headers == {"webhook-id": "gw_1.notifications.2.7", "webhook-timestamp": "1"}
+
+
+@given(st.integers(1, 20), st.one_of(st.none(), st.floats(0, 1e6)), st.floats(0, 1, exclude_max=True))
+def test_pauses_grow_heed_the_receiver_and_end(attempt: int, retry_after: float | None, chance: float) -> None:
+    found = pause(attempt, retry_after=retry_after, chance=chance)
+    assert (found is None) == (attempt > len(PAUSES))
+    if found is not None:
+        assert found >= min(retry_after or 0, LONGEST_PAUSE)
+        assert 0.8 * PAUSES[attempt - 1] <= pause(attempt, chance=chance) <= 1.2 * PAUSES[attempt - 1]
+
+
+def test_an_answer_accepts_passes_or_stands() -> None:
+    kinds = {status: (Answer(status).accepts, Answer(status).passes) for status in (200, 204, 302, 403, 404, 429, 503)}
+    assert kinds == {
+        200: (True, False),
+        204: (True, False),
+        302: (False, False),
+        403: (False, False),
+        404: (False, False),
+        429: (False, True),
+        503: (False, True),
+    }
+
+
+def test_only_azure_is_told_the_type_of_a_blob() -> None:
+    assert headers_of_upload("mine.blob.core.windows.net") == {"x-ms-blob-type": "BlockBlob"}
+    assert headers_of_upload("blob.core.windows.net.evil.example") == {}
