@@ -7,6 +7,7 @@ VENV="$ROOT/.venv"
 TOOLS="$ROOT/.uv"
 export UV_PYTHON_DOWNLOADS=never
 unset VIRTUAL_ENV
+unset PYTHONDONTWRITEBYTECODE # else each process compiles anew whatever it imports
 
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2

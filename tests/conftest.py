@@ -9,6 +9,7 @@ import itertools
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -32,6 +33,13 @@ LEAST_MEMORY_BYTES = 4 * 2**30
 
 # Whoever starts tests in the background may have it ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where the machine says that no bytecode is kept, each of thousands of processes would compile anew what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Else litellm asks the internet for prices while it is imported, three times if need be.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 # Every client reads all certificates of the machine anew, and no test changes them.
 httpcore2.default_ssl_context = functools.cache(httpcore2.default_ssl_context)
