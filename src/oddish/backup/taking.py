@@ -28,6 +28,7 @@ from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 from oddish.storage.store import ArtifactStore
 
+WORKSPACES = "SELECT DISTINCT workspace_key FROM gateway_jobs WHERE workspace_key IS NOT NULL"
 _PARTIAL = ".partial-"
 _TABLE_DATA = re.compile(r"^\d+; \d+ \d+ TABLE DATA \S+ (\S+) ", re.MULTILINE)
 
@@ -150,6 +151,8 @@ def _rows(connection: psycopg.Connection) -> Rows:
         raise InvalidInput("There is nothing to back up: the database has no schema yet.")
     tables = connection.execute("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'").fetchall()
     archives = connection.execute("SELECT DISTINCT archive_key FROM task_versions").fetchall()
+    if ("gateway_jobs",) in tables:  # A database of an earlier release has none.
+        archives += connection.execute(WORKSPACES).fetchall()
     prefixes = connection.execute("SELECT DISTINCT artifact_prefix FROM attempts WHERE artifact_prefix IS NOT NULL")
     return Rows(
         revision=schema.revision,

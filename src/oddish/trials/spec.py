@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.credentials import Table
-from oddish.db.tables import secrets, task_versions, tasks, trials
+from oddish.db.tables import gateway_jobs, secrets, task_versions, tasks, trials
 from oddish.errors import NotFound
 from oddish.keyring import Keyring
 from oddish.registries import RegistryLogin, login_secrets
@@ -40,6 +40,8 @@ class TrialSpec:
     """At the registries that its images come from."""
     correlation_id: str | None = None
     """Of the request that made the trial."""
+    workspace_key: str | None = None
+    """Of the archive that is verified instead of an agent's work."""
 
     def secrets(self) -> frozenset[str]:
         """The values that nothing of the attempt may show."""
@@ -78,10 +80,12 @@ async def load_spec(
                 task_versions.c.archive_key,
                 task_versions.c.definition,
                 secrets.c.ciphertext,
+                gateway_jobs.c.workspace_key,
             )
             .join(task_versions, task_versions.c.id == trials.c.task_version_id)
             .join(tasks, tasks.c.id == trials.c.task_id)
             .outerjoin(secrets, secrets.c.id == trials.c.secret_id)
+            .outerjoin(gateway_jobs, gateway_jobs.c.id == trials.c.gateway_job_id)
             .where(trials.c.id == trial_id)
         )
     ).one_or_none()
@@ -123,4 +127,5 @@ async def load_spec(
         credentials=credentials,
         logins=given.logins,
         correlation_id=row.correlation_id,
+        workspace_key=row.workspace_key,
     )

@@ -171,8 +171,9 @@ class Execution:
                     content_hash=spec.content_hash, task_name=spec.task_name, archive_key=spec.archive_key
                 ) as shared,
                 writable(shared, directory / OWN_TASK, further_services=_has_services(spec)) as task_dir,
+                self._services.tasks.workspace(spec.workspace_key) as seeded,
             ):
-                run = request(spec, self.claim, settings, self._services.workspace, task_dir, directory)
+                run = request(spec, self.claim, settings, self._services.workspace, task_dir, directory, seeded)
                 done = await self._drive(run, Reference.from_record(spec.harbor), self._followed(spec, run))
         except AttemptCrashed as error:
             redactor = Redactor(spec.secrets() if spec else ())

@@ -10,9 +10,15 @@ from oddish.worker.workspace import Workspace
 
 
 def request(
-    spec: TrialSpec, claim: Claim, settings: Settings, workspace: Workspace, task_dir: Path, directory: Path
+    spec: TrialSpec,
+    claim: Claim,
+    settings: Settings,
+    workspace: Workspace,
+    task_dir: Path,
+    directory: Path,
+    seeded: Path | None = None,
 ) -> Run:
-    """For the attempt of ``claim``, whose files go below ``directory``."""
+    """For the attempt of ``claim``, whose files go below ``directory``. ``seeded`` is a workspace to verify."""
     run = Run(
         type="run",
         version=VERSION,
@@ -37,6 +43,8 @@ def request(
         run["stuck_episodes"] = settings.terminus_stuck_episodes
     if spec.correlation_id:
         run["correlation_id"] = spec.correlation_id
+    if seeded is not None:
+        run["workspace"] = str(seeded)
     if spec.logins:
         run["registry_auth"] = [
             RegistryAuth(registry=login.registry, username=login.username, token=login.token) for login in spec.logins

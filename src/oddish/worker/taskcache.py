@@ -14,6 +14,7 @@ from oddish.tasks.archive import ArchiveLimits, unpack
 from oddish.tasks.compose import FILE as COMPOSE_FILE
 
 _NAME_LENGTH = 40
+_WORKSPACE = "workspace"
 _WITH_SERVICES = tuple(f"{place}/{COMPOSE_FILE}" for place in ("environment", "tests", "steps/*/tests"))
 
 
@@ -43,6 +44,15 @@ class TaskCache:
         name = hashlib.sha256(f"{content_hash}/{task_name}".encode()).hexdigest()[:_NAME_LENGTH]
         async with self._cache.hold(name, make) as held:
             yield held.path / task_name
+
+    @contextlib.asynccontextmanager
+    async def workspace(self, archive_key: str | None) -> AsyncIterator[Path | None]:
+        """The directory of a workspace that is to be verified, as of ``directory``; None where there is none."""
+        if archive_key is None:
+            yield None
+            return
+        async with self.directory(content_hash=archive_key, task_name=_WORKSPACE, archive_key=archive_key) as held:
+            yield held
 
 
 @contextlib.asynccontextmanager

@@ -20,6 +20,7 @@ from oddish.storage.manifest import upload_tree
 from oddish.storage.store import ArtifactStore
 
 ARCHIVE, PREFIX = "tasks/task/1.tar.gz", "trials/trial/1-00000000"
+WORKSPACE = "workspaces/o/1.tar.gz"
 ROWS = f"""
 INSERT INTO organisations (id, name) VALUES ('o', 'o');
 INSERT INTO users (id, org_id, name, role) VALUES ('u', 'o', 'u', 'admin');
@@ -32,6 +33,8 @@ INSERT INTO trials (id, org_id, task_id, task_version_id, task_version, experime
   VALUES ('trial', 'o', 'task', 'task@1', 1, 'e', 0, 'trial', 'oracle', 'p', 'k', 'local', '\\x00', 'u', 1);
 INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, artifact_prefix)
   VALUES ('trial', 1, 'o', 1, gen_random_uuid(), 'w', 'finished', '{PREFIX}');
+INSERT INTO gateway_jobs (id, org_id, created_by, kind, task_slug, require_verifier_evidence, workspace_key)
+  VALUES ('gw', 'o', 'u', 'verify', 'task', true, '{WORKSPACE}');
 """  # noqa: S608 - constants
 
 
@@ -65,6 +68,7 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tree / "result.json").write_text("{}")
     store = ArtifactStore.open(where.store.as_uri())
     asyncio.run(store.put(ARCHIVE, b"archive"))
+    asyncio.run(store.put(WORKSPACE, b"workspace"))
     asyncio.run(upload_tree(store, tree, PREFIX))
     return where.home
 

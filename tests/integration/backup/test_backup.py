@@ -12,7 +12,7 @@ from oddish.errors import Conflict, InvalidInput
 from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 
-from .conftest import ARCHIVE, PREFIX, running
+from .conftest import ARCHIVE, PREFIX, WORKSPACE, running
 
 
 def backup(place: Path, where: Layout, *, with_store: bool = False, with_key: bool = False) -> tuple[Path, Contents]:
@@ -34,6 +34,7 @@ def test_it_has_every_file_that_the_database_names(where: Layout, tmp_path: Path
     listed = {entry.key: entry.sha256 for entry in contents.read_list(path)}
     assert set(listed) == {
         ARCHIVE,
+        WORKSPACE,
         f"{PREFIX}/agent/log %231.txt",
         f"{PREFIX}/manifest.json",
         f"{PREFIX}/result.json",
@@ -49,7 +50,7 @@ def test_a_second_one_shares_its_files_with_the_first_and_does_not_need_it(where
     assert not (first / "store" / ARCHIVE).samefile(where.store / ARCHIVE)
     shutil.rmtree(first)
     assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
-    assert described.files == 4
+    assert described.files == 5
     assert contents.find(tmp_path) == second
 
 
@@ -73,7 +74,7 @@ def test_a_damaged_list_in_an_earlier_backup_does_not_keep_a_new_one_from_being_
     second, described = take(tmp_path, where, with_store=True, with_key=False, say=said.append)
     assert any("store.jsonl, line 1, names no file" in line for line in said)
     assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
-    assert described.files == 4
+    assert described.files == 5
 
 
 def test_files_that_the_store_lost_or_changed_are_named(where: Layout, tmp_path: Path) -> None:
