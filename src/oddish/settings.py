@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from oddish.environments import EC2
 from oddish.errors import OddishError
+from oddish.gateway.addresses import LOOPBACK, AllowedHosts
 from oddish.home import home
 from oddish.pricing import Prices, UnreadablePrices
 from oddish.queue.keys import normalise_model, normalise_provider
@@ -92,6 +93,9 @@ class Settings(BaseSettings):
     )
     organisation_concurrency: Positive | None = Field(
         None, description="Trials that run at once of each organisation. Default: no limit."
+    )
+    gateway_concurrency: Positive = Field(
+        8, description="Trials that run at once of each organisation's gateway jobs, over both of its routes."
     )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
@@ -174,6 +178,14 @@ class Settings(BaseSettings):
     max_archive_bytes: Positive = Field(512 * MIB, description="Largest task archive, compressed.")
     max_extracted_bytes: Positive = Field(2048 * MIB, description="Largest task archive, extracted.")
     max_archive_entries: Positive = Field(50_000, description="Most files and directories in a task archive.")
+    gateway_allowed_hosts: list[str] = Field(
+        default_factory=list,
+        description="Hosts that the gateway fetches from and calls although their addresses are not public: names, "
+        "`*.suffix`, IP addresses and ranges. A local stack adds its own machine's loopback addresses.",
+    )
+    gateway_zip_only: bool = Field(
+        True, description="Whether the gateway fetches only addresses whose path ends in `.zip`."
+    )
     max_request_bytes: Positive = Field(16 * MIB, description="Largest JSON request body.")
     upload_expiry_seconds: Positive = Field(3600, description="Life of a signed upload or download URL.")
 
@@ -246,6 +258,12 @@ class Settings(BaseSettings):
     def _canonical_providers(cls, limits: dict[str, int]) -> dict[str, int]:
         return _respelled(limits, normalise_provider)
 
+    @field_validator("gateway_allowed_hosts")
+    @classmethod
+    def _readable_hosts(cls, entries: list[str]) -> list[str]:
+        AllowedHosts.of(entries)
+        return entries
+
     @field_validator("prices")
     @classmethod
     def _readable_prices(cls, path: Path | None) -> Path | None:
@@ -254,6 +272,12 @@ class Settings(BaseSettings):
         except UnreadablePrices as error:
             raise ValueError(str(error)) from error
         return path
+
+    @property
+    def allowed_hosts(self) -> AllowedHosts:
+        """Where the gateway connects to although it is not public."""
+        allowed = AllowedHosts.of(self.gateway_allowed_hosts)
+        return allowed | LOOPBACK if self.deployment == "local" else allowed
 
     @property
     def enabled_environments(self) -> list[str]:

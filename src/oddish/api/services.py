@@ -30,6 +30,8 @@ from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.files import TaskFiles
+from oddish.trials import deployment
+from oddish.trials.submission import Policy
 
 BACKLOG_SECONDS = 5.0
 """How old a count of the whole queue may be."""
@@ -121,13 +123,12 @@ class Services:
     @property
     def limits(self) -> Limits:
         """The deployment's limits of the queue."""
-        return Limits(
-            default=self.settings.default_concurrency,
-            baseline=self.settings.baseline_concurrency,
-            overrides=self.settings.model_concurrency_overrides,
-            providers=self.settings.provider_concurrency,
-            organisation=self.settings.organisation_concurrency,
-        )
+        return deployment.limits(self.settings)
+
+    @property
+    def policy(self) -> Policy:
+        """What submissions may do."""
+        return deployment.policy(self.settings, self.prices)
 
     async def close(self) -> None:
         await self.engine.dispose()

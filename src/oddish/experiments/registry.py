@@ -1,6 +1,7 @@
 """Experiments by id or name, made when they are new; two submissions of one name share one experiment."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -46,6 +47,14 @@ async def get_or_create(
     raise Conflict("No experiment could be made.", fix="Try again, or name another experiment.")
 
 
+async def create_for_job(connection: AsyncConnection, principal: Principal, name: str) -> Experiment:
+    """The experiment of a job of the gateway. Raises ``Conflict`` when the name is taken."""
+    created = await _create(connection, principal, name, None, kind="gateway")
+    if created is None:
+        raise Conflict(f"There is an experiment {name!r} already.", fix="Rename or delete it.")
+    return created
+
+
 async def find_experiment(connection: AsyncConnection, principal: Principal, reference: str) -> Experiment:
     """The one with that id or name that takes trials. Raises ``NotFound``, and ``NotRunnable`` for a collection."""
     found = await _find(connection, principal, reference)
@@ -73,7 +82,12 @@ async def _find(connection: AsyncConnection, principal: Principal, reference: st
 
 
 async def _create(
-    connection: AsyncConnection, principal: Principal, name: str, user_name: str | None
+    connection: AsyncConnection,
+    principal: Principal,
+    name: str,
+    user_name: str | None,
+    *,
+    kind: Literal["experiment", "gateway"] = "experiment",
 ) -> Experiment | None:
     row = (
         await connection.execute(
@@ -84,6 +98,7 @@ async def _create(
                 name=name,
                 created_by=principal.user_id,
                 user_name=user_name,
+                kind=kind,
             )
             .on_conflict_do_nothing()
             .returning(experiments.c.id, experiments.c.name)

@@ -122,6 +122,9 @@ class AllowedHosts:
             names.add(f".{name}" if text != name else name)
         return cls(frozenset(names), tuple(networks))
 
+    def __or__(self, other: "AllowedHosts") -> "AllowedHosts":
+        return AllowedHosts(self.names | other.names, self.networks + other.networks)
+
     def allow_name(self, host: str) -> bool:
         return host in self.names or any(host.endswith(name) for name in self.names if name.startswith("."))
 

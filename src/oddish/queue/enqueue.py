@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish.queue.keys import Limits, organisation_cap, provider_cap
+from oddish.queue.keys import Limits, gateway_quota, organisation_cap, provider_cap
 
 JOBS_CHANNEL = "oddish_jobs"
 
@@ -22,9 +22,9 @@ WHERE queue_keys.deploy_limit <> excluded.deploy_limit
 # Locks: queue_keys and users (shared), queue_lanes (by key, lane).
 PREPARE_LANES = """
 INSERT INTO queue_lanes (key, lane, caps)
-SELECT key, lane, ARRAY[provider_cap, org_cap]
-FROM unnest(CAST(:keys AS text[]), CAST(:lanes AS text[]), CAST(:provider_caps AS text[]), CAST(:org_caps AS text[]))
-  AS new (key, lane, provider_cap, org_cap)
+SELECT key, lane, array_remove(ARRAY[provider_cap, org_cap, quota], NULL)
+FROM unnest(CAST(:keys AS text[]), CAST(:lanes AS text[]), CAST(:provider_caps AS text[]), CAST(:org_caps AS text[]),
+    CAST(:quotas AS text[])) AS new (key, lane, provider_cap, org_cap, quota)
 ORDER BY key, lane ON CONFLICT DO NOTHING
 """
 
@@ -63,6 +63,8 @@ class Lane:
     lane: str
     provider: str
     org_id: str
+    in_quota: bool = False
+    """Its jobs count against the organisation's quota of the gateway as well."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
     keys = sorted({lane.key for lane in wanted})
     provider_caps = [provider_cap(lane.provider) for lane in wanted]
     org_caps = [organisation_cap(lane.org_id) for lane in wanted]
-    caps = sorted({*provider_caps, *org_caps})
+    quotas = [gateway_quota(lane.org_id) if lane.in_quota else None for lane in wanted]
+    caps = sorted({*provider_caps, *org_caps, *filter(None, quotas)})
     async with engine.begin() as connection:
         await connection.execute(text(PREPARE_KEYS), {"keys": keys, "limits": [limits.of(key) for key in keys]})
         await connection.execute(
@@ -110,6 +113,7 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
                 "lanes": [lane.lane for lane in wanted],
                 "provider_caps": provider_caps,
                 "org_caps": org_caps,
+                "quotas": quotas,
             },
         )
         await connection.execute(text(PREPARE_CAPS), {"names": caps, "limits": [limits.of_cap(name) for name in caps]})

@@ -90,6 +90,8 @@ class Limits:
     """By provider, over all its keys; none where there is no entry."""
     organisation: int | None = None
     """Of each organisation, over all keys."""
+    gateway: int | None = None
+    """Of each organisation, over the trials of its gateway jobs."""
 
     def of(self, key: str) -> int:
         if key in self.overrides:
@@ -103,14 +105,16 @@ class Limits:
         return "ODDISH_BASELINE_CONCURRENCY" if key == BASELINE_KEY else "ODDISH_DEFAULT_CONCURRENCY"
 
     def of_cap(self, name: str) -> int | None:
-        """The limit of a cap by its name, as ``provider_cap`` and ``organisation_cap`` make it."""
+        """The limit of a cap by its name, as ``provider_cap``, ``organisation_cap`` and ``gateway_quota`` make it."""
         kind, _, owner = name.partition(":")
-        return self.providers.get(owner) if kind == "provider" else self.organisation
+        if kind == "provider":
+            return self.providers.get(owner)
+        return self.gateway if kind == "gateway" else self.organisation
 
     def setting_of_cap(self, name: str) -> str:
         """The setting that the limit of a cap comes from, if there is one."""
         kind, _, _ = name.partition(":")
-        return "ODDISH_PROVIDER_CONCURRENCY" if kind == "provider" else "ODDISH_ORGANISATION_CONCURRENCY"
+        return f"ODDISH_{'ORGANISATION' if kind == 'org' else kind.upper()}_CONCURRENCY"
 
 
 def provider_cap(provider: str) -> str:
@@ -119,3 +123,8 @@ def provider_cap(provider: str) -> str:
 
 def organisation_cap(org_id: str) -> str:
     return f"org:{org_id}"
+
+
+def gateway_quota(org_id: str) -> str:
+    """The name of the cap on an organisation's gateway trials, and of the lanes that they share."""
+    return f"gateway:{org_id}"

@@ -67,7 +67,8 @@ def holdup(
         return _full(line.key, line.limit)
     if line.cap is not None:
         kind, _, owner = line.cap.partition(":")
-        return _full(f"provider {owner}" if kind == "provider" else "this organisation", line.cap_limit or 0)
+        capped = {"provider": f"provider {owner}", "gateway": "the gateway for this organisation"}
+        return _full(capped.get(kind, "this organisation"), line.cap_limit or 0)
     if pool.free_mb is None:
         return "all workers are busy" if pool.workers > 1 else "the only worker is busy"
     if memory_mb > pool.free_mb:

@@ -59,6 +59,11 @@ def plan(wanted: Sequence[Wanted], live: Iterable[Live]) -> list[Addition]:
     return additions
 
 
+def all_anew(wanted: Sequence[Wanted]) -> list[Addition]:
+    """The trials to create where nothing that is there counts."""
+    return [Addition(index, None) for index, entry in enumerate(wanted) for _ in range(entry.count)]
+
+
 def _satisfies(trial: Live, wanted: Wanted) -> bool:
     return (
         trial.unit_hash == wanted.unit_hash

@@ -8,7 +8,7 @@ task row, the budget (shared), the trials that are replaced, the jobs of trials 
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,12 +24,13 @@ from oddish.experiments.sharing import publish, require_publishing
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.pricing import Prices
-from oddish.queue.enqueue import Lane, NewJob, enqueue
-from oddish.queue.keys import BASELINE_AGENTS
+from oddish.queue.enqueue import Group, Lane, NewJob, add_group, enqueue
+from oddish.queue.keys import BASELINE_AGENTS, gateway_quota
 from oddish.registries import RegistryLogin, refuse_twice
 from oddish.tasks.tags import merged
 from oddish.trials.agents import offered_names
 from oddish.trials.budgets import Budget, check_priced, take_budget
+from oddish.trials.commission import Commission
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
 from oddish.trials.doors import NONE, Doors
@@ -37,7 +38,7 @@ from oddish.trials.environments import Environments
 from oddish.trials.gate import add_gate, check_gate, is_baseline
 from oddish.trials.ground import Ground
 from oddish.trials.passthrough import VARIANT, check_worker_files
-from oddish.trials.planning import Addition, Live, Wanted, plan
+from oddish.trials.planning import Addition, Live, Wanted, all_anew, plan
 from oddish.trials.registry_logins import logins_for
 from oddish.trials.subject import chosen_version, live_trials, locked_task, oldest_environment
 from oddish.trials.units import TrialConfig, Unit, unit
@@ -98,6 +99,8 @@ class Submission:
     """Whoever has its link may read the experiment from then on."""
     budget: Budget | None = None
     """Of the trials that it creates."""
+    commission: Commission | None = None
+    """What it is for, when it is for a job of the gateway."""
     run_analysis: bool = False
     run_probe: bool = False
     """Wishes that are kept with the task; nothing takes them back."""
@@ -127,6 +130,10 @@ class Prepared:
     submission: Submission
     units: Sequence[Unit]
     ground: Ground
+
+    def into(self, experiment_id: str) -> "Prepared":
+        """The same, for an experiment that was made meanwhile."""
+        return replace(self, submission=replace(self.submission, experiment=experiment_id))
 
 
 async def prepare(
@@ -160,8 +167,10 @@ async def prepare(
     if submission.budget is not None:
         models = sorted({str(entry.model) for entry in units if not is_baseline(entry)})
         await asyncio.to_thread(check_priced, models, policy.prices)
-    lanes = [Lane(entry.key.key, principal.user_id, entry.key.provider, principal.org_id) for entry in units]
-    await ground.prepare(lanes)
+    lane, in_quota = _lane(principal, submission), submission.commission is not None
+    await ground.prepare(
+        Lane(entry.key.key, lane, entry.key.provider, principal.org_id, in_quota=in_quota) for entry in units
+    )
     return Prepared(principal, policy, submission, units, ground)
 
 
@@ -172,10 +181,11 @@ async def submit(connection: AsyncConnection, keyring: Keyring, prepared: Prepar
     task = await locked_task(connection, principal, submission.task_id)
     version = await chosen_version(connection, task, submission.content_hash)
     live = await live_trials(connection, version.id, experiment.id)
-    additions = plan(
-        [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units],
-        [Live(row.id, row.unit_hash, row.environment, row.status) for row in live],
-    )
+    wanted = [Wanted(entry.hash, entry.explicit_environment, entry.count) for entry in units]
+    if submission.commission is None:
+        additions = plan(wanted, [Live(row.id, row.unit_hash, row.environment, row.status) for row in live])
+    else:
+        additions = all_anew(wanted)
     creation = _Creation(principal, prepared.policy, submission, experiment, task, version, units, prepared.ground)
     new_ids, gated_trials = await creation.run(connection, keyring, additions)
     await connection.execute(TOUCH_EXPERIMENT, {"id": experiment.id})
@@ -250,13 +260,16 @@ class _Creation:
             statement = update(trials).where(trials.c.id == bindparam("old"))
             await connection.execute(statement.values(superseded_by_trial_id=bindparam("new")), replaced)
         gated = [not is_baseline(self.units[addition.wanted]) for addition in additions]
-        gate = None
+        gate, group = None, None
         if self.submission.gate_baselines and any(gated):
             gate = await add_gate(connection, self.principal.org_id, self.version.id, self.experiment.id)
+        if self.submission.commission is not None:
+            group = ids.row_id("group")
+            await add_group(connection, Group(group, self.principal.org_id, self.submission.commission.max_running))
         await enqueue(
             connection,
             [
-                self._job(self.units[addition.wanted], new_id, memory[addition.wanted], gate if waits else None)
+                self._job(self.units[addition.wanted], new_id, memory[addition.wanted], gate if waits else group)
                 for addition, new_id, waits in zip(additions, new_ids, gated, strict=True)
             ],
         )
@@ -267,6 +280,7 @@ class _Creation:
         return self.submission.max_attempts or self.policy.max_attempts
 
     def _trial(self, entry: Unit, index: int, secret_id: str | None, budget_id: str | None) -> dict[str, object]:
+        commission = self.submission.commission
         return {
             "id": ids.trial_id(self.task.id, index),
             "org_id": self.principal.org_id,
@@ -290,6 +304,8 @@ class _Creation:
             "created_by": self.principal.user_id,
             "max_attempts": self._max_attempts,
             "correlation_id": correlation.CURRENT.get(),
+            "gateway_job_id": commission.job_id if commission else None,
+            "gateway_agent": commission.agent if commission else None,
         }
 
     def _job(self, entry: Unit, trial_id: str, memory_mb: int, group_id: str | None) -> NewJob:
@@ -299,7 +315,7 @@ class _Creation:
             subject_id=trial_id,
             pool=entry.offer.pool,
             key=entry.key.key,
-            lane=self.principal.user_id,
+            lane=_lane(self.principal, self.submission),
             priority=PRIORITIES[self.submission.priority],
             max_attempts=self._max_attempts,
             memory_mb=memory_mb,
@@ -351,6 +367,10 @@ class _Creation:
             if getattr(submission, name):
                 values[name] = True
         await connection.execute(update(tasks).where(tasks.c.id == self.task.id).values(values))
+
+
+def _lane(principal: Principal, submission: Submission) -> str:
+    return principal.user_id if submission.commission is None else gateway_quota(principal.org_id)
 
 
 def _github_username(principal: Principal) -> Any:

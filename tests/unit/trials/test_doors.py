@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oddish.api.policy import doors, environments
 from oddish.settings import Settings
 from oddish.trials.catalogue import Catalogue, Offer, UnknownAgent, UnknownEnvironment
+from oddish.trials.deployment import doors, environments
 from oddish.trials.doors import ALL, NONE, ClosedPassthrough, Door, Doors
 from oddish.trials.environments import Environments
 from oddish.trials.passthrough import check_worker_files

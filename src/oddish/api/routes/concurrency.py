@@ -41,7 +41,7 @@ async def limits(principal: PrincipalOf, services: ServicesOf) -> LimitsResponse
     async with services.reads.connect() as connection:
         keys, caps = await list_keys(connection), await list_caps(connection)
         weights = await list_weights(connection, org_id=principal.org_id)
-    mine = [cap for cap in caps if not cap.name.startswith("org:") or cap.name == organisation_cap(principal.org_id)]
+    mine = [cap for cap in caps if cap.name.startswith("provider:") or cap.name.partition(":")[2] == principal.org_id]
     return LimitsResponse(
         keys=[_key(entry, services.limits) for entry in keys],
         caps=[_cap(entry, services.limits) for entry in mine],

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Once, RepeatableOf
 from oddish.api.problems import problem
-from oddish.api.routes.submission import ground, policy_of
+from oddish.api.routes.submission import ground
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.db.deadlock import outlast_deadlocks
@@ -46,7 +46,7 @@ async def retry_many(
             gate=body.gate_baselines,
         )
         prepared = await retry.prepare(
-            services.engine, services.keyring, policy_of(services), principal, wanted, ground(services)
+            services.engine, services.keyring, services.policy, principal, wanted, ground(services)
         )
 
         async def conclude() -> tuple[bytes, RetryResponse]:
@@ -86,7 +86,7 @@ async def _retry_one(
 ) -> bytes:
     wanted = Wanted([trial_id], logins=_logins(options), gate=options.gate_baselines)
     prepared = await retry.prepare(
-        services.engine, services.keyring, policy_of(services), principal, wanted, ground(services)
+        services.engine, services.keyring, services.policy, principal, wanted, ground(services)
     )
     async with once.transaction() as connection:
         retried, refused = await retry.retry(connection, services.keyring, prepared)

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import Path
 
 from oddish.api.authentication import PrincipalOf
-from oddish.api.policy import doors
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.schemas.credentials import DeletedSecret, SecretRequest, SecretResponse, SecretsResponse
+from oddish.trials.deployment import doors
 from oddish.trials.organisation_secrets import delete_secret, keep_secret, list_secrets
 from oddish.trials.passthrough import check_worker_files
 

@@ -3,7 +3,6 @@
 import functools
 import json
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -14,7 +13,6 @@ from starlette.responses import Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
 from oddish.api.load import submit_ceiling
-from oddish.api.policy import doors, environments
 from oddish.api.routing import GuardedRoute
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf, services_of
@@ -26,7 +24,7 @@ from oddish.trials.budgets import Budget
 from oddish.trials.cancellation import cancel_batch, plan_cancellation
 from oddish.trials.ground import Ground
 from oddish.trials.lineage import any_ended_in_vain
-from oddish.trials.submission import Policy, Submission, Submitted, prepare, submit
+from oddish.trials.submission import Submission, Submitted, prepare, submit
 from oddish.trials.summaries import task_in_experiment
 from oddish.trials.units import TrialConfig
 
@@ -69,7 +67,7 @@ async def submit_repeatably(
     """Submit once per key, and once more for each time that what the key stands for came to nothing."""
 
     async def work(once: Once) -> bytes:
-        prepared = await prepare(services.reads, policy_of(services), principal, _submission(body), ground)
+        prepared = await prepare(services.reads, services.policy, principal, _submission(body), ground)
         async with once.transaction() as connection:
             submitted = await submit(connection, services.keyring, prepared)
             answer = await once.keep(connection, await _response(connection, principal, body, submitted))
@@ -192,18 +190,4 @@ def _config(config: SweepConfig, environment: str | None) -> TrialConfig:
         kwargs=config.agent_config.kwargs,
         overrides=config.agent_config.overrides(),
         disable_web_tools=config.agent_config.disable_web_tools,
-    )
-
-
-def policy_of(services: Services) -> Policy:
-    settings = services.settings
-    return Policy(
-        max_attempts=settings.max_trial_attempts,
-        secret_retention=timedelta(days=settings.secret_retention_days),
-        local=settings.deployment == "local",
-        harbor_sources=settings.harbor_sources,
-        harbor_repository=settings.harbor_repository,
-        doors=doors(settings),
-        environments=environments(settings),
-        prices=services.prices,
     )

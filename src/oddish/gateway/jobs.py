@@ -1,0 +1,224 @@
+"""Jobs of the gateway: what one POST asked for, and what became of it.
+
+A job begins with one of the queue that fetches its archive (kind ``archive``, the same id); the trials that come of it
+are ordinary ones. Its status follows them by itself (see the migration).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import Row, func, insert, select, text, tuple_, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from oddish import correlation, ids
+from oddish.db.tables import gateway_jobs as table
+from oddish.db.tables import queue_caps, secrets, trials
+from oddish.errors import Conflict, NotFound
+from oddish.identity.principal import Principal
+from oddish.keyring import Keyring
+from oddish.queue.cancel import cancel as cancel_jobs
+from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
+from oddish.queue.keys import Limits, gateway_quota
+
+type Kind = Literal["execute", "verify"]
+
+ARCHIVE = "archive"
+"""Kind and key of the queue's jobs that fetch archives."""
+ANY_POOL = "any"
+"""The pool of jobs that every worker can run."""
+ARCHIVE_ATTEMPTS = 3
+UNFINISHED = ("queued", "running")
+ADMISSION_LOCK = 0x0DD15D
+
+
+class QuotaReached(Conflict):
+    """As many trials of the gateway run or wait in the organisation as may run at once."""
+
+    code = "quota_reached"
+    status = 429
+
+
+@dataclass(frozen=True)
+class GatewayJob:
+    """A row, as it is stored."""
+
+    id: str
+    org_id: str
+    created_by: str
+    kind: Kind
+    status: str
+    """queued, running, succeeded, failed or cancelled"""
+    task_slug: str
+    request: Mapping[str, Any] | None
+    """As it was asked for, without what is secret in it; None of jobs that kept none."""
+    secret_id: str | None
+    """Of the whole request, for as long as it is kept."""
+    metadata: Mapping[str, Any]
+    agents: Sequence[Mapping[str, Any]]
+    pass_at_k: int
+    require_verifier_evidence: bool
+    error: Mapping[str, Any] | None
+    """``code`` and ``message``: why no trials came of it."""
+    correlation_id: str | None
+    experiment_id: str | None
+    task_version_id: str | None
+    retry_of: str | None
+    retried_exceptions: Sequence[str]
+    idempotency_key: str | None
+    workspace_key: str | None
+    cancelled_at: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def unfinished(self) -> bool:
+        return self.status in UNFINISHED
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a job is made of."""
+
+    kind: Kind
+    task_slug: str
+    request: Mapping[str, Any] = field(repr=False)
+    """All of it, as JSON; kept encrypted."""
+    shown: Mapping[str, Any]
+    """It without what is secret."""
+    metadata: Mapping[str, Any]
+    """As it is shown."""
+    agents: Sequence[Mapping[str, Any]]
+    """As they are shown."""
+    pass_at_k: int
+    require_verifier_evidence: bool
+    retry_of: str | None = None
+    retried_exceptions: Sequence[str] = ()
+    task_version_id: str | None = None
+    """Runs that version; no archive is fetched."""
+    idempotency_key: str | None = None
+
+
+_COLUMNS = [table.c[entry.name] for entry in fields(GatewayJob)]
+
+
+async def prepare(engine: AsyncEngine, principal: Principal, limits: Limits) -> None:
+    """Make the lane of coming jobs, in a transaction of its own."""
+    await prepare_lanes(engine, [Lane(ARCHIVE, gateway_quota(principal.org_id), ARCHIVE, principal.org_id)], limits)
+
+
+async def create(
+    connection: AsyncConnection, keyring: Keyring, principal: Principal, order: Order, *, retention: timedelta
+) -> GatewayJob:
+    """Keep the job and queue the fetching of its archive, in the caller's transaction, after ``prepare``."""
+    job_id, secret_id = ids.row_id("gw"), ids.row_id("sec")
+    await connection.execute(
+        insert(secrets).values(
+            id=secret_id,
+            org_id=principal.org_id,
+            ciphertext=keyring.encrypt(json.dumps(order.request).encode()),
+            expires_at=datetime.now(UTC) + retention,
+        )
+    )
+    row = (
+        await connection.execute(
+            insert(table)
+            .values(
+                id=job_id,
+                org_id=principal.org_id,
+                created_by=principal.user_id,
+                kind=order.kind,
+                task_slug=order.task_slug,
+                request=order.shown,
+                secret_id=secret_id,
+                metadata=order.metadata,
+                agents=order.agents,
+                pass_at_k=order.pass_at_k,
+                require_verifier_evidence=order.require_verifier_evidence,
+                correlation_id=correlation.CURRENT.get(),
+                task_version_id=order.task_version_id,
+                retry_of=order.retry_of,
+                retried_exceptions=list(order.retried_exceptions),
+                idempotency_key=order.idempotency_key,
+            )
+            .returning(*_COLUMNS)
+        )
+    ).one()
+    lane = gateway_quota(principal.org_id)
+    await enqueue(connection, [NewJob(principal.org_id, ARCHIVE, job_id, ANY_POOL, ARCHIVE, lane, 0, ARCHIVE_ATTEMPTS)])
+    return _job(row)
+
+
+async def admit(connection: AsyncConnection, principal: Principal, limits: Limits) -> None:
+    """Raise ``QuotaReached`` unless a job that is made next, in the same transaction, could run at once.
+
+    Jobs that have yet to come to their trials count as one each. One of the organisation looks at a time.
+    """
+    quota = gateway_quota(principal.org_id)
+    await connection.execute(
+        text("SELECT pg_advisory_xact_lock(:lock, hashtext(:quota))"), {"lock": ADMISSION_LOCK, "quota": quota}
+    )
+    unfinished = select(func.count()).where(table.c.org_id == principal.org_id, table.c.status.in_(UNFINISHED))
+    of_quota = queue_caps.c.name == quota
+    overridden = select(queue_caps.c.override_limit).where(of_quota).scalar_subquery()
+    running = select(queue_caps.c.running).where(of_quota).scalar_subquery()
+    row = (await connection.execute(select(overridden, running, unfinished.scalar_subquery()))).one()
+    limit, busy = limits.gateway if row[0] is None else row[0], max(row[1] or 0, row[2])
+    if limit is not None and busy >= limit:
+        raise QuotaReached(
+            f"{busy} runs of this organisation are under way, and {limit} may be at once.",
+            fix="Wait as long as Retry-After says, or use jobs/execute-tasks, which queues.",
+        )
+
+
+async def get(connection: AsyncConnection, principal: Principal, job_id: str) -> GatewayJob:
+    """Raises ``NotFound``."""
+    statement = select(*_COLUMNS).where(table.c.id == job_id, table.c.org_id == principal.org_id)
+    row = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no job {job_id!r} here.", fix="GET /sandbox/harbor/v2/jobs lists those there are.")
+    return _job(row)
+
+
+async def read(connection: AsyncConnection, job_id: str) -> GatewayJob:
+    """One that is there, of any organisation."""
+    return _job((await connection.execute(select(*_COLUMNS).where(table.c.id == job_id))).one())
+
+
+async def page(
+    connection: AsyncConnection, principal: Principal, *, limit: int, after: str | None = None
+) -> list[GatewayJob]:
+    """At most ``limit``, the newest first, after the one with the id ``after``."""
+    statement = select(*_COLUMNS).where(table.c.org_id == principal.org_id)
+    if after is not None:
+        place = select(table.c.created_at, table.c.id).where(table.c.id == after, table.c.org_id == principal.org_id)
+        statement = statement.where(tuple_(table.c.created_at, table.c.id) < place.scalar_subquery())
+    statement = statement.order_by(table.c.created_at.desc(), table.c.id.desc()).limit(limit)
+    return [_job(row) for row in await connection.execute(statement)]
+
+
+async def cancel(engine: AsyncEngine, principal: Principal, job_id: str) -> GatewayJob:
+    """Stop the job; one that is over stays as it is. Raises ``NotFound``. May be repeated.
+
+    In two transactions, for whoever ends a trial locks the trial before the job. Once the first has committed, no more
+    trials come: the archive was held back, or all of them are there.
+    """
+    async with engine.begin() as connection:
+        await get(connection, principal, job_id)
+        await cancel_jobs(connection, kind=ARCHIVE, subject_ids=[job_id])
+        await connection.execute(
+            update(table)
+            .where(table.c.id == job_id, table.c.status.in_(UNFINISHED), table.c.cancelled_at.is_(None))
+            .values(cancelled_at=func.now())
+        )
+    async with engine.begin() as connection:
+        of_job = await connection.scalars(select(trials.c.id).where(trials.c.gateway_job_id == job_id))
+        await cancel_jobs(connection, kind="trial", subject_ids=of_job.all())
+        return await get(connection, principal, job_id)
+
+
+def _job(row: Row[Any]) -> GatewayJob:
+    return GatewayJob(**row._mapping)
