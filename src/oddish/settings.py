@@ -59,6 +59,11 @@ class Settings(BaseSettings):
     bootstrap_key: SecretStr | None = Field(
         None, description="First API key (`ok_` and 32 hex digits, full scope), created at start-up if absent."
     )
+    dev_key: SecretStr | None = Field(
+        None,
+        description="A further key, of scope `tasks` and any form, as long as the stack of one machine runs with it: "
+        "what `oddish up --dev-key KEY` sets. No other deployment accepts it.",
+    )
     secret_key: SecretStr | None = Field(
         None,
         description="Encrypts stored secrets and signs URLs: Fernet keys, newest first, separated by commas. "

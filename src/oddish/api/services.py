@@ -17,6 +17,7 @@ from oddish.db.engine import connect
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
 from oddish.identity.bootstrap import ensure_bootstrap
+from oddish.identity.devkey import set_dev_key
 from oddish.identity.keys import any_key_exists
 from oddish.keyring import Keyring, load_keyring
 from oddish.pricing import Prices
@@ -113,6 +114,9 @@ class Services:
                         f"The server would listen on {self.settings.host}, where others can reach it, without any key.",
                         fix="Set ODDISH_BOOTSTRAP_KEY to `ok_` and 32 hex digits, or ODDISH_HOST to 127.0.0.1.",
                     )
+        local = self.settings.deployment == "local"
+        dev_key = self.settings.dev_key
+        await set_dev_key(self.engine, dev_key.get_secret_value() if local and dev_key else None)
         async with self.engine.begin() as connection:
             await deploy(connection, self.limits)
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import NoReturn
 
 import click
@@ -9,6 +11,9 @@ import click
 from oddish.cli.group import Command
 from oddish.cli.options import json_option
 from oddish.cli.output import notice, print_json, say
+from oddish.client import Client
+from oddish.client.errors import ApiError
+from oddish.errors import Conflict
 from oddish.stack import client as stack_client
 
 SHARED = (
@@ -17,14 +22,20 @@ SHARED = (
 )
 
 LOG_FORMAT = "ODDISH_LOG_FORMAT"
+DEV_KEY = "ODDISH_DEV_KEY"
 
 json_logs_option = click.option("--json", "as_json", is_flag=True, help="Write log lines as JSON.")
 
 
 @click.command(cls=Command)
 @click.option("--foreground", is_flag=True, help="Stay in this terminal and show the logs; Ctrl-C stops everything.")
+@click.option(
+    "--dev-key",
+    metavar="KEY",
+    help="Accept this key, too, as long as it runs. Whoever uses this machine and guesses it may run trials.",
+)
 @json_option
-def up(foreground: bool, as_json: bool) -> None:
+def up(foreground: bool, dev_key: str | None, as_json: bool) -> None:
     """Start oddish on this machine: a private PostgreSQL, the API server and a worker.
 
     Other commands do this by themselves. It stops by itself when it has been idle for a while.
@@ -33,9 +44,13 @@ def up(foreground: bool, as_json: bool) -> None:
     """
     if stack_client.database_elsewhere() and stack_client.find() is None:
         notice(SHARED)
+    settings = {} if dev_key is None else {DEV_KEY: dev_key}
     if foreground:
-        _become("oddish.stack", {LOG_FORMAT: _shape(as_json)})
+        _become("oddish.stack", {**settings, LOG_FORMAT: _shape(as_json)})
+    os.environ |= settings
     stack = stack_client.ensure(say=notice)
+    if dev_key is not None:
+        _check_accepted(stack.url, dev_key)
     notes = [*stack.state.notes, *stack.notices()]
     if as_json:
         print_json({"url": stack.url, "pid": stack.pid, "version": stack.version, "notes": notes})
@@ -43,6 +58,20 @@ def up(foreground: bool, as_json: bool) -> None:
     for line in notes:
         notice(line)
     say(f"oddish runs at {stack.url}. Stop it with: oddish down")
+
+
+def _check_accepted(url: str, dev_key: str) -> None:
+    """Raises ``Conflict`` where the stack was running before, without it."""
+    with Client(url, dev_key) as client:
+        try:
+            client.load()
+        except ApiError as error:
+            if error.http_status != HTTPStatus.UNAUTHORIZED:
+                raise
+            raise Conflict(
+                f"The stack at {url} was running already, and does not accept this key.",
+                fix="Run 'oddish down', then this again.",
+            ) from None
 
 
 @click.command(cls=Command)
@@ -77,7 +106,7 @@ def _shape(as_json: bool) -> str | None:
     return "json" if as_json else None
 
 
-def _become(module: str, settings: dict[str, str | int | None]) -> NoReturn:
+def _become(module: str, settings: Mapping[str, str | int | None]) -> NoReturn:
     """Replace this process: the command line imports nothing of the server."""
     environ = os.environ | {name: str(value) for name, value in settings.items() if value is not None}
     sys.stdout.flush()

@@ -98,6 +98,11 @@ class Supervisor:
 
     def _start(self) -> Context:
         url = os.environ.get("ODDISH_DATABASE_URL")
+        if url and os.environ.get("ODDISH_DEV_KEY"):
+            raise InvalidInput(
+                "A key of one's own choosing is for a database of this machine, and ODDISH_DATABASE_URL names another.",
+                fix="Unset ODDISH_DATABASE_URL, or leave out --dev-key: `oddish admin key create` makes keys.",
+            )
         if not url:
             postgres = EmbeddedPostgres(self._layout.postgres, log=self._layout.log("postgres"))
             self._family.add(postgres)

@@ -1,4 +1,4 @@
-"""The first key: made once, whoever starts first, and never again after it was revoked."""
+"""The first key: made once, whoever starts first, and never again after it was revoked. And that of a developer."""
 
 import asyncio
 
@@ -7,8 +7,9 @@ import pytest
 
 from oddish.db.engine import connect
 from oddish.db.url import plain
-from oddish.errors import InvalidInput
+from oddish.errors import InvalidInput, Unauthenticated
 from oddish.identity.bootstrap import ensure_bootstrap
+from oddish.identity.devkey import set_dev_key
 from oddish.identity.keys import any_key_exists, authenticate, key_hash
 from oddish.identity.principal import Scope
 
@@ -42,4 +43,34 @@ def test_only_keys_of_the_right_form(database_url: str, key: str) -> None:
             await ensure_bootstrap(engine, key)
         await engine.dispose()
 
+    asyncio.run(scenario())
+
+
+def test_a_key_of_ones_own_choosing_is_accepted_until_the_next_start(database_url: str) -> None:
+    async def accepted(*keys: str) -> list[bool]:
+        found = []
+        async with engine.connect() as connection:
+            for key in keys:
+                try:
+                    found.append((await authenticate(connection, key)).scope is Scope.TASKS)
+                except Unauthenticated:
+                    found.append(False)
+        return found
+
+    async def scenario() -> None:
+        await ensure_bootstrap(engine, KEY)
+        for key, wanted in (
+            ("dev-local-key", [True, False]),
+            ("another-key", [False, True]),
+            (None, [False, False]),
+            ("dev-local-key", [True, False]),
+        ):
+            await set_dev_key(engine, key)
+            assert await accepted("dev-local-key", "another-key") == wanted
+        for key in ("", "short", "with a space", KEY):
+            with pytest.raises(InvalidInput, match="ODDISH_DEV_KEY"):
+                await set_dev_key(engine, key)
+        await engine.dispose()
+
+    engine = connect(database_url, role="test")
     asyncio.run(scenario())

@@ -54,6 +54,15 @@ def test_an_older_one_is_not_replaced(start: Start, database_url: str, monkeypat
     assert running.pid == older.pid
 
 
+def test_one_with_a_key_that_can_be_guessed_is_not_started(oddish_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_DATABASE_URL", NOWHERE)
+    ended = oddish("up", "--dev-key", "dev-local-key")
+    assert ended.returncode == 1
+    assert "is for a database of this machine, and ODDISH_DATABASE_URL names another" in ended.stderr
+    monkeypatch.delenv("ODDISH_DATABASE_URL")
+    assert belonging_to(oddish_home) == []
+
+
 def test_oddish_up_says_whose_database_it_is(oddish_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODDISH_DATABASE_URL", NOWHERE)
     ended = oddish("up", "--foreground")

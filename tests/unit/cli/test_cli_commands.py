@@ -114,6 +114,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str,
     ("arguments", "module", "settings"),
     [
         (["up", "--foreground"], "oddish.stack", {}),
+        (["up", "--foreground", "--dev-key", "dev-local-key"], "oddish.stack", {"ODDISH_DEV_KEY": "dev-local-key"}),
         (["server"], "oddish.api", {}),
         (["server", "--json"], "oddish.api", {"ODDISH_LOG_FORMAT": "json"}),
         (["server", "--host", "::1", "--port", "81"], "oddish.api", {"ODDISH_HOST": "::1", "ODDISH_PORT": "81"}),
