@@ -2,21 +2,15 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from oddish.engine.client import ForkServer
-from oddish.engine.evidence import read_evidence
-from oddish.engine.results import TrialFacts, attempt_facts, read_trial
-from oddish.outcome import Outcome, judge
 from oddish.sandbox.support import support
-from support.engine_kit import new_run, write_task
+from support.engine_kit import write_task
+from support.verifying import JUDGE, OF_NOBODY, REWARD, Verify, write_workspace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(not support().usable, reason=str(support().reason))]
-
-REWARD = "echo {} > /logs/verifier/reward.txt"
-JUDGE = 'test "$(cat /workspace/answer)" = 42; code=$?; echo $((1 - code)) > /logs/verifier/reward.txt; exit $code'
 
 
 @pytest.fixture(scope="module")
@@ -32,41 +26,7 @@ async def server() -> AsyncIterator[ForkServer]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    workspace = tmp_path / "seed"
-    (workspace / "inner").mkdir(parents=True)
-    (workspace / "answer").write_text("42\n")
-    (workspace / "inner/tool.sh").write_text("#!/bin/sh\necho told\n")
-    (workspace / "inner/tool.sh").chmod(0o755)
-    return workspace
-
-
-class Verify:
-    """Trials of one test; the layers are those of all."""
-
-    def __init__(self, server: ForkServer, trials: Path, scratch: Path) -> None:
-        self._server = server
-        self._trials = trials
-        self._scratch = scratch
-
-    async def __call__(self, task: Path, workspace: Path, **members: Any) -> tuple[TrialFacts, Outcome, object]:
-        """What the directory says, what comes of it, and the exit code as the trial's result shows it."""
-        run = new_run(
-            self._trials,
-            task,
-            agent="nop",
-            environment="local",
-            scratch=str(self._scratch),
-            workspace=str(workspace),
-            **members,
-        )
-        async with self._server.attempt(run) as attempt:
-            async for _ in attempt:
-                pass
-        assert attempt.done is not None
-        directory = Path(str(attempt.done["trial_dir"]))
-        facts = read_trial(directory)
-        result = read_evidence(directory).result or {}
-        return facts, judge(attempt_facts(facts, attempt.done, "done")), result["_verifier"]["exit_code"]
+    return write_workspace(tmp_path / "seed")
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +68,7 @@ async def test_a_test_that_does_not_end_has_none(verify: Verify, tmp_path: Path,
 
 
 async def test_the_files_are_those_of_the_user_of_the_image(verify: Verify, tmp_path: Path, workspace: Path) -> None:
-    test = f'set -e; [ "$(id -un)" = nobody ]; echo 42 > /workspace/inner/new; /workspace/inner/tool.sh; {REWARD}'
-    task = write_task(tmp_path / "tasks", test=test.format(1))
+    task = write_task(tmp_path / "tasks", test=OF_NOBODY.format(1))
     with (task / "environment/Dockerfile").open("a") as dockerfile:
         dockerfile.write("RUN chmod 777 /app\nUSER nobody\n")
     assert (await verify(task, workspace))[2] == 0
