@@ -183,6 +183,21 @@ class Settings(BaseSettings):
     max_archive_bytes: Positive = Field(512 * MIB, description="Largest task archive, compressed.")
     max_extracted_bytes: Positive = Field(2048 * MIB, description="Largest task archive, extracted.")
     max_archive_entries: Positive = Field(50_000, description="Most files and directories in a task archive.")
+    gateway_max_archive_bytes: Positive = Field(
+        512 * MIB,
+        validation_alias="SANDBOX_HARBOR_MAX_ARCHIVE_BYTES",
+        description="Largest archive that the gateway fetches, compressed.",
+    )
+    gateway_max_extracted_bytes: Positive = Field(
+        2048 * MIB,
+        validation_alias="SANDBOX_HARBOR_MAX_EXTRACTED_BYTES",
+        description="Largest archive that the gateway fetches, extracted.",
+    )
+    gateway_max_archive_entries: Positive = Field(
+        50_000,
+        validation_alias="SANDBOX_HARBOR_MAX_ARCHIVE_ENTRIES",
+        description="Most files and directories in an archive that the gateway fetches.",
+    )
     gateway_allowed_hosts: list[str] = Field(
         default_factory=list,
         description="Hosts that the gateway fetches from and calls although their addresses are not public: names, "
@@ -190,6 +205,11 @@ class Settings(BaseSettings):
     )
     gateway_zip_only: bool = Field(
         True, description="Whether the gateway fetches only addresses whose path ends in `.zip`."
+    )
+    require_verifier_evidence: bool = Field(
+        True,
+        validation_alias="SANDBOX_HARBOR_REQUIRE_VERIFIER_EVIDENCE",
+        description="Whether the gateway vouches only for rewards with a test report; a request may say otherwise.",
     )
     max_request_bytes: Positive = Field(16 * MIB, description="Largest JSON request body.")
     upload_expiry_seconds: Positive = Field(3600, description="Life of a signed upload or download URL.")

@@ -31,6 +31,12 @@ class UnfitTask(InvalidInput):
     code = "unfit_task"
 
 
+class NoSolution(UnfitTask):
+    """A task that the oracle is to solve, and that brings no solution."""
+
+    code = "oracle_solution_missing"
+
+
 @dataclass(frozen=True)
 class TrialConfig:
     """One agent and model of a submission, and how many trials shall exist."""
@@ -82,7 +88,7 @@ class Unit:
     def check_task(self, definition: Mapping[str, object]) -> None:
         """Refuse what would fail the same way in every attempt. Raises ``UnfitTask``."""
         if self.agent == "oracle" and definition.get("has_solution") is False:
-            raise UnfitTask(
+            raise NoSolution(
                 "The agent 'oracle' runs the task's own solution, and this task has none.",
                 fix="Add solution/solve.sh, or use another agent.",
             )

@@ -22,6 +22,7 @@ from oddish.db.url import plain
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
+from oddish.gateway.jobs import ANY_POOL, ARCHIVE
 from oddish.keyring import load_keyring
 from oddish.metrics import watch_pool
 from oddish.pricing import Prices
@@ -46,6 +47,7 @@ from oddish.worker.draining import Draining
 from oddish.worker.engines import Engines
 from oddish.worker.execution import Execution, Services
 from oddish.worker.heartbeat import Heartbeat
+from oddish.worker.intake import IntakeExecution
 from oddish.worker.livelog import LiveLogs
 from oddish.worker.metrics import CLAIM_SECONDS, CLAIMS, FENCED, LOST, REAPED, watch
 from oddish.worker.persistence import insist
@@ -107,7 +109,7 @@ class WorkerService:
             left_behind=lambda: self._sweeper.soon(),
         )
         self._sweeper = Sweeper(settings.home, self._workspace.owner, self._workspace.living)
-        self._executions: dict[tuple[int, int], tuple[Execution, asyncio.Task[None]]] = {}
+        self._executions: dict[tuple[int, int], tuple[Execution | IntakeExecution, asyncio.Task[None]]] = {}
         self._idle_since: dict[tuple[int, int], float] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._seen_owned: Set[tuple[int, int]] = frozenset()
@@ -197,7 +199,7 @@ class WorkerService:
     async def _announce(self, hello: Hello) -> None:
         usable, reasons = offered(self._settings, hello)
         engines = [hello["engine"], *([ANY_HARBOR] if builder() is not None else [])]
-        self._pools = [f"{name}@{engine}" for engine in engines for name in usable]
+        self._pools = [ANY_POOL, *(f"{name}@{engine}" for engine in engines for name in usable)]
         worker = Worker(
             id=self.id,
             hostname=socket.gethostname(),
@@ -322,7 +324,8 @@ class WorkerService:
 
     def _start(self, held: Claim) -> None:
         CLAIMS.labels(held.kind).inc()
-        execution = Execution(held, self._services)
+        of_kind = IntakeExecution if held.kind == ARCHIVE else Execution
+        execution = of_kind(held, self._services)
         task = asyncio.create_task(execution.run(), name=held.label)
         self._executions[(held.id, held.epoch)] = (execution, task)
         task.add_done_callback(lambda ended: self._on_ended(held, ended))

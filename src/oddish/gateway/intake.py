@@ -1,0 +1,209 @@
+"""What a worker does with a new job: fetch its archive, make a task version of it, and submit the trials."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from oddish import correlation
+from oddish.db.deadlock import outlast_deadlocks
+from oddish.db.tables import gateway_jobs, task_versions, users
+from oddish.errors import OddishError
+from oddish.experiments.registry import create_for_job
+from oddish.gateway.fetching import Fetcher
+from oddish.gateway.jobs import GatewayJob, read
+from oddish.gateway.plans import Plan, archive, fixture, plans
+from oddish.gateway.requests import whole_request
+from oddish.gateway.workspace import keep_workspace
+from oddish.identity.principal import Principal, Scope
+from oddish.keyring import Keyring
+from oddish.queue.claim import Claim
+from oddish.queue.finish import fence, finish, retry
+from oddish.queue.keys import Limits
+from oddish.storage.store import ArtifactStore
+from oddish.tasks import uploads
+from oddish.tasks.archive import ArchiveLimits
+from oddish.tasks.arrivals import drop_unneeded
+from oddish.tasks.package import content_hash, publish_set, write_archive
+from oddish.tasks.structure import CONFIG_FILE
+from oddish.tasks.ziparchive import unpack_zip
+from oddish.trials.commission import Commission
+from oddish.trials.ground import Ground
+from oddish.trials.submission import Policy, Prepared, Submission, prepare, submit
+
+UPLOAD_SECONDS = 3600
+"""How long an archive waits in the store to become a version, before upkeep may take it for abandoned."""
+RETRY_SECONDS = (2.0, 10.0)
+"""Before the second and the third time that an archive is fetched."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """Of the job's task."""
+
+    id: str
+    task_id: str
+    content_hash: str
+
+
+@dataclass(frozen=True)
+class Intake:
+    """Shared by all jobs that a worker takes in."""
+
+    database: AsyncEngine
+    store: ArtifactStore
+    keyring: Keyring
+    policy: Policy
+    limits: Limits
+    fetcher: Fetcher
+    archive_limits: ArchiveLimits
+    patience_seconds: float
+    """For the first worker to say what it can run."""
+
+    async def take(self, claim: Claim, scratch: Path) -> None:
+        """Bring the job to its trials, and end the claim; cancelled jobs are left where they are.
+
+        ``scratch`` is an empty directory. May be repeated: all that is done before the last transaction is done once.
+        Raises ``StaleClaim`` when the execution no longer owns its job, and what the archive or the trials are
+        refused for.
+        """
+        async with self._reads.connect() as connection:
+            job = await read(connection, claim.subject_id)
+            principal = await _principal(connection, job)
+            request = await whole_request(connection, self.keyring, job)
+        correlation.CURRENT.set(job.correlation_id)
+        workspace_key = None
+        if job.task_version_id is not None:
+            version = await self._version(job.task_version_id)
+        else:
+            task = await self._unpacked(request, scratch)
+            version = await self._publish(principal, job.task_slug, task, scratch)
+            if job.kind == "verify":
+                workspace_key = await self._workspace(job, request, task, scratch)
+        prepared = await self._prepared(principal, job, plans(job.kind, request), version)
+
+        async def conclude() -> None:
+            async with self.database.begin() as connection:
+                if (cancelled := await fence(connection, claim)) is not None:
+                    await finish(connection, claim, "cancelled", error=cancelled)
+                    return
+                experiment = await create_for_job(connection, principal, f"{job.task_slug}-{job.id}")
+                for one in prepared:
+                    await submit(connection, self.keyring, one.into(experiment.id))
+                await connection.execute(
+                    update(gateway_jobs)
+                    .where(gateway_jobs.c.id == job.id)
+                    .values(experiment_id=experiment.id, task_version_id=version.id, workspace_key=workspace_key)
+                )
+                await finish(connection, claim, "done")
+
+        await outlast_deadlocks(conclude)
+
+    @property
+    def _reads(self) -> AsyncEngine:
+        return self.database.execution_options(isolation_level="AUTOCOMMIT")
+
+    async def _version(self, version_id: str) -> Version:
+        columns = (task_versions.c.id, task_versions.c.task_id, task_versions.c.content_hash)
+        async with self._reads.connect() as connection:
+            row = (await connection.execute(select(*columns).where(task_versions.c.id == version_id))).one()
+        return Version(*row)
+
+    async def _unpacked(self, request: Mapping[str, Any], scratch: Path) -> Path:
+        """The directory of the task."""
+        fetched, directory = scratch / "task.zip", scratch / "fetched"
+        await self.fetcher.fetch(archive(request), fetched)
+        await asyncio.to_thread(unpack_zip, fetched, directory, self.archive_limits)
+        return await asyncio.to_thread(unwrapped, directory)
+
+    async def _workspace(self, job: GatewayJob, request: Mapping[str, Any], task: Path, scratch: Path) -> str:
+        address, fetched = fixture(request), None
+        if address is not None:
+            fetched = scratch / "fixture.zip"
+            await self.fetcher.fetch(address, fetched)
+        (own := scratch / "workspace").mkdir()
+        return await keep_workspace(self.store, job.org_id, task, fetched, own, self.archive_limits)
+
+    async def _publish(self, principal: Principal, slug: str, task: Path, scratch: Path) -> Version:
+        """The version with this content, made unless there is one; as by an upload of it."""
+        files = await asyncio.to_thread(publish_set, task)
+        wanted = uploads.UploadRequest(name=slug, client_hash=await asyncio.to_thread(content_hash, files))
+        async with self.database.begin() as connection:
+            reservation = await uploads.reserve(connection, principal, wanted, expires_in=UPLOAD_SECONDS)
+        if reservation.object_key is None:
+            version_id = f"{reservation.task_id}-v{reservation.version}"
+            return Version(version_id, reservation.task_id, reservation.content_hash)
+        packed = scratch / "task.tar.gz"
+        with packed.open("xb") as file:
+            await asyncio.to_thread(write_archive, files, file)
+        await self.store.put_file(reservation.object_key, packed)
+        await drop_unneeded(self.database, self.store, reservation.object_key)
+        delivery = await uploads.receive(
+            self._reads,
+            self.store,
+            self.archive_limits,
+            principal,
+            task_id=reservation.task_id,
+            client_hash=wanted.client_hash,
+        )
+        async with self.database.begin() as connection:
+            registered, redundant = await uploads.register(connection, principal, delivery)
+        for object_key in redundant:
+            await self.store.delete(object_key)
+        return Version(registered.version_id, registered.task_id, registered.content_hash)
+
+    async def _prepared(
+        self, principal: Principal, job: GatewayJob, wanted: Sequence[Plan], version: Version
+    ) -> list[Prepared]:
+        ground = Ground(self._reads, self.database, self.limits, patience_seconds=self.patience_seconds)
+        submissions = [
+            Submission(
+                task_id=version.task_id,
+                configs=[plan.config],
+                max_attempts=1,
+                content_hash=version.content_hash,
+                harbor=plan.harbor,
+                commission=Commission(job.id, plan.agent, plan.max_running),
+            )
+            for plan in wanted
+        ]
+        return [await prepare(self._reads, self.policy, principal, one, ground) for one in submissions]
+
+
+async def refuse(connection: AsyncConnection, claim: Claim, error: OddishError) -> None:
+    """End the job with the error, or fetch its archive again where that may help, in the caller's transaction.
+
+    Raises ``StaleClaim``.
+    """
+    if (cancelled := await fence(connection, claim)) is not None:
+        await finish(connection, claim, "cancelled", error=cancelled)
+    elif error.status >= 500 and claim.attempt < claim.max_attempts:
+        delay = RETRY_SECONDS[min(claim.attempt, len(RETRY_SECONDS)) - 1]
+        await retry(connection, claim, delay_seconds=delay, error=str(error), cause="failed")
+    else:
+        await connection.execute(
+            update(gateway_jobs)
+            .where(gateway_jobs.c.id == claim.subject_id)
+            .values(error={"code": error.code, "message": str(error)})
+        )
+        await finish(connection, claim, "failed", error=str(error))
+
+
+def unwrapped(directory: Path) -> Path:
+    """The task in what an archive held: all of it, or the one folder that it is wrapped in."""
+    if (directory / CONFIG_FILE).exists():
+        return directory
+    inside = [entry for entry in directory.iterdir() if entry.name != "__MACOSX"]
+    if len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink():
+        return inside[0]
+    return directory
+
+
+async def _principal(connection: AsyncConnection, job: GatewayJob) -> Principal:
+    """Whoever asked for the job."""
+    row = (await connection.execute(select(users.c.name, users.c.role).where(users.c.id == job.created_by))).one()
+    return Principal("", job.org_id, job.created_by, row.name, row.role, Scope.TASKS)
