@@ -89,10 +89,11 @@ class WorkerService:
         # After what may refuse to start: whoever leaves a workspace behind is a worker that died.
         self._workspace = Workspace(settings.home, self.id)
         self._engines = Engines(ForkServer(environ=_engine_environment(settings)), self._workspace.engines)
+        # What is in the store was held to the limits of the door that it came through.
         limits = ArchiveLimits(
-            max_bytes=settings.max_archive_bytes,
-            max_extracted_bytes=settings.max_extracted_bytes,
-            max_entries=settings.max_archive_entries,
+            max_bytes=max(settings.max_archive_bytes, settings.gateway_max_archive_bytes),
+            max_extracted_bytes=max(settings.max_extracted_bytes, settings.gateway_max_extracted_bytes),
+            max_entries=max(settings.max_archive_entries, settings.gateway_max_archive_entries),
         )
         self._services = Services(
             settings=settings,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, override
 
+from harbor.agents.capabilities import AgentCapabilities
 from harbor.agents.nop import NopAgent
 from harbor.environments.base import BaseEnvironment
 
@@ -14,6 +15,8 @@ class SeedingAgent(NopAgent):
 
     While it is set up, not while it runs: what goes wrong then is never graded.
     """
+
+    capabilities = AgentCapabilities(windows=False)
 
     def __init__(self, *args: Any, workspace: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
