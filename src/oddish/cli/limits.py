@@ -11,7 +11,7 @@ from oddish.cli.output import print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import number, one_line
-from oddish.client.limits import OWN_ORGANISATION, provider
+from oddish.client.limits import OWN_GATEWAY, OWN_ORGANISATION, provider
 from oddish.client.types import Limit, Weight
 from oddish.errors import InvalidInput
 
@@ -22,8 +22,9 @@ LARGEST = 1_000_000
 def _target[Function: Callable[..., Any]](function: Function) -> Function:
     """Options that name what is limited instead of a key."""
     by_organisation = click.option("--org", is_flag=True, help="The organisation over all keys, not one key.")
+    by_gateway = click.option("--gateway", is_flag=True, help="The organisation's trials of the gateway.")
     by_provider = click.option("--provider", "provider_name", metavar="NAME", help="A provider over all its keys.")
-    return by_provider(by_organisation(function))
+    return by_provider(by_gateway(by_organisation(function)))
 
 
 @click.group()
@@ -59,10 +60,12 @@ def ls(api: str | None, as_json: bool) -> None:
 @_target
 @api_option
 @json_option
-def set_(words: Sequence[str], org: bool, provider_name: str | None, api: str | None, as_json: bool) -> None:
-    """Let at most N trials of KEY run at once, of --provider NAME or of --org. 0 stops them."""
+def set_(
+    words: Sequence[str], org: bool, gateway: bool, provider_name: str | None, api: str | None, as_json: bool
+) -> None:
+    """Let at most N trials of KEY run at once, of --provider NAME, of --org or of --gateway. 0 stops them."""
     key, limit = _key_and_limit(words)
-    cap = _cap(key, provider_name, org)
+    cap = _cap(key, provider_name, org=org, gateway=gateway)
     with connect(resolve(api)) as client:
         changed = client.limits.set(limit, key=key, cap=cap)
     _report(changed, as_json)
@@ -73,9 +76,9 @@ def set_(words: Sequence[str], org: bool, provider_name: str | None, api: str | 
 @_target
 @api_option
 @json_option
-def unset(key: str | None, org: bool, provider_name: str | None, api: str | None, as_json: bool) -> None:
-    """Return to the deployment's limit of KEY, of --provider NAME or of --org."""
-    cap = _cap(key, provider_name, org)
+def unset(key: str | None, org: bool, gateway: bool, provider_name: str | None, api: str | None, as_json: bool) -> None:
+    """Return to the deployment's limit of KEY, of --provider NAME, of --org or of --gateway."""
+    cap = _cap(key, provider_name, org=org, gateway=gateway)
     with connect(resolve(api)) as client:
         changed = client.limits.set(None, key=key, cap=cap)
     _report(changed, as_json)
@@ -124,21 +127,24 @@ def _key_and_limit(words: Sequence[str]) -> tuple[str | None, int]:
     if len(before) > 1 or not (last.isascii() and last.isdecimal()) or int(last) > LARGEST:
         raise InvalidInput(
             f"{' '.join(words)!r} is not a queue key and a number from 0 to {LARGEST}.",
-            fix="Write `set KEY N`, or `set N` with --provider NAME or --org; `unset` removes a limit.",
+            fix="Write `set KEY N`, or `set N` with --provider NAME, --org or --gateway; `unset` removes a limit.",
         )
     return (before[0] if before else None), int(last)
 
 
-def _cap(key: str | None, provider_name: str | None, org: bool) -> str | None:
+def _cap(key: str | None, provider_name: str | None, *, org: bool, gateway: bool) -> str | None:
     """The cap that is named; None when a key is. Raises ``InvalidInput`` unless exactly one of them is."""
-    named = [text for text in (key, provider_name and f"--provider {provider_name}", org and "--org") if text]
+    flags = (provider_name and f"--provider {provider_name}", org and "--org", gateway and "--gateway")
+    named = [text for text in (key, *flags) if text]
     if len(named) != 1:
         raise InvalidInput(
             f"{' and '.join(named)} name more than one limit." if named else "Nothing says whose limit changes.",
-            fix="Name one of a queue key such as openai/gpt-5, --provider NAME and --org.",
+            fix="Name one of a queue key such as openai/gpt-5, --provider NAME, --org and --gateway.",
         )
     if provider_name:
         return provider(provider_name)
+    if gateway:
+        return OWN_GATEWAY
     return OWN_ORGANISATION if org else None
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 OWN_ORGANISATION = "org"
 """The cap of the caller's organisation."""
+OWN_GATEWAY = "gateway"
+"""The cap of its trials of the gateway."""
 
 
 def provider(name: str) -> str:

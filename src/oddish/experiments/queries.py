@@ -24,6 +24,8 @@ class ExperimentSummary:
     description: str | None
     link: str | None
     is_collection: bool
+    kind: str
+    """``gateway``: of one of its jobs; else ``experiment``."""
     is_public: bool
     created_at: datetime
     last_activity_at: datetime
@@ -75,6 +77,7 @@ def _summary(principal: Principal, reference: str) -> Select[Any]:
             experiments.c.description,
             experiments.c.link,
             experiments.c.is_collection,
+            experiments.c.kind,
             experiments.c.public_token.is_not(None).label("is_public"),
             experiments.c.created_at,
             experiments.c.last_activity_at,

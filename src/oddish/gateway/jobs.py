@@ -21,7 +21,7 @@ from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel as cancel_jobs
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
-from oddish.queue.keys import Limits, gateway_quota
+from oddish.queue.keys import Limits, gateway_quota, queue_key
 
 type Kind = Literal["execute", "verify"]
 
@@ -30,6 +30,8 @@ ARCHIVE = "archive"
 ANY_POOL = "any"
 """The pool of jobs that every worker can run."""
 ARCHIVE_ATTEMPTS = 3
+NO_AGENT = "nop"
+"""Of the trials of a verification."""
 UNFINISHED = ("queued", "running")
 ADMISSION_LOCK = 0x0DD15D
 
@@ -105,9 +107,14 @@ class Order:
 _COLUMNS = [table.c[entry.name] for entry in fields(GatewayJob)]
 
 
-async def prepare(engine: AsyncEngine, principal: Principal, limits: Limits) -> None:
-    """Make the lane of coming jobs, in a transaction of its own."""
-    await prepare_lanes(engine, [Lane(ARCHIVE, gateway_quota(principal.org_id), ARCHIVE, principal.org_id)], limits)
+async def prepare(
+    engine: AsyncEngine, principal: Principal, limits: Limits, agents: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Make the lanes of a coming job of these ``agents``, of a verification without, in a transaction of its own."""
+    keys = [queue_key(agent["harbor_agent"], agent.get("model")) for agent in agents] or [queue_key(NO_AGENT, None)]
+    lane = gateway_quota(principal.org_id)
+    lanes = [Lane(key.key, lane, key.provider, principal.org_id, in_quota=True) for key in keys]
+    await prepare_lanes(engine, [Lane(ARCHIVE, lane, ARCHIVE, principal.org_id), *lanes], limits)
 
 
 async def create(

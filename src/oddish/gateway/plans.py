@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oddish.gateway.addresses import Address, parse_address
+from oddish.gateway.jobs import NO_AGENT
 from oddish.trials.units import TrialConfig
 
 MOST_AT_ONCE = 16
 """Trials of an agent that run at once, unless more are asked for."""
 VERIFIER = "verifier"
 """What the trials of a verification are called in place of an agent."""
-NO_AGENT = "nop"
 OVERRIDES = ("override_timeout_sec", "override_setup_timeout_sec", "max_timeout_sec")
 
 

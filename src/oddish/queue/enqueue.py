@@ -15,7 +15,7 @@ PREPARE_KEYS = """
 INSERT INTO queue_keys (key, deploy_limit)
 SELECT key, deploy_limit FROM unnest(CAST(:keys AS text[]), CAST(:limits AS int[])) AS new (key, deploy_limit)
 ORDER BY key ON CONFLICT (key) DO UPDATE SET deploy_limit = excluded.deploy_limit
-WHERE queue_keys.deploy_limit <> excluded.deploy_limit
+WHERE :authoritative AND queue_keys.deploy_limit <> excluded.deploy_limit
 """
 
 # Makes the lanes that are new, and by a trigger keeps the others from being pruned for a while.
@@ -33,7 +33,7 @@ PREPARE_CAPS = """
 INSERT INTO queue_caps (name, deploy_limit)
 SELECT name, deploy_limit FROM unnest(CAST(:names AS text[]), CAST(:limits AS int[])) AS new (name, deploy_limit)
 ORDER BY name ON CONFLICT (name) DO UPDATE SET deploy_limit = excluded.deploy_limit
-WHERE queue_caps.deploy_limit IS DISTINCT FROM excluded.deploy_limit
+WHERE :authoritative AND queue_caps.deploy_limit IS DISTINCT FROM excluded.deploy_limit
 """
 
 # Adds jobs: ready, or held when their group decides. Locks: queue_lanes and job_groups (shared, by foreign key).
@@ -105,7 +105,8 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
     quotas = [gateway_quota(lane.org_id) if lane.in_quota else None for lane in wanted]
     caps = sorted({*provider_caps, *org_caps, *filter(None, quotas)})
     async with engine.begin() as connection:
-        await connection.execute(text(PREPARE_KEYS), {"keys": keys, "limits": [limits.of(key) for key in keys]})
+        of_keys = {"keys": keys, "limits": [limits.of(key) for key in keys], "authoritative": limits.authoritative}
+        await connection.execute(text(PREPARE_KEYS), of_keys)
         await connection.execute(
             text(PREPARE_LANES),
             {
@@ -116,7 +117,12 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
                 "quotas": quotas,
             },
         )
-        await connection.execute(text(PREPARE_CAPS), {"names": caps, "limits": [limits.of_cap(name) for name in caps]})
+        of_caps = {
+            "names": caps,
+            "limits": [limits.of_cap(name) for name in caps],
+            "authoritative": limits.authoritative,
+        }
+        await connection.execute(text(PREPARE_CAPS), of_caps)
 
 
 async def add_group(connection: AsyncConnection, group: Group) -> None:

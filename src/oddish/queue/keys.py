@@ -92,6 +92,8 @@ class Limits:
     """Of each organisation, over all keys."""
     gateway: int | None = None
     """Of each organisation, over the trials of its gateway jobs."""
+    authoritative: bool = True
+    """False in a process that makes what is new, and leaves the limits of what is there to the API servers."""
 
     def of(self, key: str) -> int:
         if key in self.overrides:

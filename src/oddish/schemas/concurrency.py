@@ -7,14 +7,16 @@ from pydantic import Field, model_validator
 from oddish.schemas.base import Name, RequestBody, ResponseBody
 
 OWN_ORGANISATION = "org"
+OWN_GATEWAY = "gateway"
 
 
 class LimitRequest(RequestBody):
     """What changes of the one of ``queue_key`` and ``cap`` that is named: its limit, or whether it is paused."""
 
     queue_key: Name | None = None
-    cap: Annotated[str, Field(pattern=r"^(org|(provider|org):\S.*)$", max_length=255)] | None = Field(
-        None, description="`provider:NAME`, or `org` for the caller's organisation."
+    cap: Annotated[str, Field(pattern=r"^(org|gateway|(provider|org|gateway):\S.*)$", max_length=255)] | None = Field(
+        None,
+        description="`provider:NAME`, `org` for the caller's organisation, or `gateway` for its trials of the gateway.",
     )
     limit: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="Null returns to the deployment's; left out, it stays."

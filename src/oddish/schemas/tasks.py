@@ -1,7 +1,7 @@
 """Tasks and trials as they are read."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -128,6 +128,7 @@ class ExperimentResponse(ResponseBody):
     description: str | None
     link: str | None
     is_collection: bool
+    kind: Literal["experiment", "gateway"] = Field(description="`gateway`: made by one of the gateway's jobs.")
     is_public: bool
     created_at: datetime
     last_activity_at: datetime

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+from dataclasses import replace
 
 import structlog
 from sqlalchemy.exc import DBAPIError
@@ -112,7 +113,7 @@ def intake(services: Services) -> Intake:
         store=services.store,
         keyring=services.keyring,
         policy=deployment.policy(settings, services.prices),
-        limits=deployment.limits(settings),
+        limits=replace(deployment.limits(settings), authoritative=False),
         fetcher=Fetcher(settings.gateway_max_archive_bytes, FETCH_SECONDS, settings.allowed_hosts),
         archive_limits=ArchiveLimits(
             max_bytes=settings.gateway_max_archive_bytes,

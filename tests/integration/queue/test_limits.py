@@ -115,3 +115,12 @@ async def test_the_audit_repairs_what_is_off(queue: Queue) -> None:
         Drift("lane", "p/m u", 0, 1),
     ]
     assert await queue.miscounted() == []
+
+
+async def test_a_process_that_does_not_decide_limits_makes_what_is_new_only(queue: Queue) -> None:
+    await queue.add("a")
+    queue.limits = Limits(1, 1, {}, providers={"p": 1}, authoritative=False)
+    await queue.add("b")
+    await queue.add("c", key="p/new")
+    assert await queue.rows("SELECT key, deploy_limit FROM queue_keys ORDER BY key") == [("p/m", 3), ("p/new", 1)]
+    assert await queue.rows("SELECT deploy_limit FROM queue_caps WHERE name = 'provider:p'") == [(None,)]

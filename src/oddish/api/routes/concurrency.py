@@ -7,7 +7,15 @@ from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
 from oddish.errors import NotFound
 from oddish.identity.principal import Principal
-from oddish.queue.keys import DEFAULT_KEY, Limits, normalise_model, normalise_provider, organisation_cap, provider_cap
+from oddish.queue.keys import (
+    DEFAULT_KEY,
+    Limits,
+    gateway_quota,
+    normalise_model,
+    normalise_provider,
+    organisation_cap,
+    provider_cap,
+)
 from oddish.queue.limits import (
     Limit,
     list_caps,
@@ -21,6 +29,7 @@ from oddish.queue.limits import (
 from oddish.queue.weights import Weight, list_weights
 from oddish.queue.weights import set_weight as set_user_weight
 from oddish.schemas.concurrency import (
+    OWN_GATEWAY,
     OWN_ORGANISATION,
     LimitRequest,
     LimitResponse,
@@ -112,6 +121,9 @@ def _named_cap(principal: Principal, name: str) -> str:
     own = organisation_cap(principal.org_id)
     if name in (OWN_ORGANISATION, own):
         return own
+    quota = gateway_quota(principal.org_id)
+    if name in (OWN_GATEWAY, quota):
+        return quota
     kind, _, owner = name.partition(":")
     if kind != "provider":
         raise NotFound(f"There is no cap {name!r} here.", fix=LISTED_CAPS)
