@@ -25,6 +25,7 @@ from oddish.cli.group import LazyGroup
         "cancel": ("oddish.cli.cancel", "Stop trials that are queued or running."),
         "delete": ("oddish.cli.delete", "Delete tasks, experiments or trials."),
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
+        "view": ("oddish.cli.view", "Look at a results directory."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),
         "admin": ("oddish.cli.admin", "Manage a deployment: API keys, limits of what runs."),

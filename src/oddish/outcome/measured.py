@@ -1,7 +1,8 @@
 """The policy ``measured`` over attempts, cells and tasks: a null reward is unmeasured, anything else counts. Pure.
 
-A cell holds the attempts of one model and harness at one task, in their order. What was never measured is left out of
-every rate, for infrastructure that failed says nothing about a model.
+A cell holds the attempts of one model and harness at one task, in their order. One that was never measured is left out
+of every rate, for infrastructure that failed says nothing about a model. All rates rest on the number of the first
+attempt that passed, so that they cannot contradict one another.
 """
 
 import math
@@ -22,17 +23,15 @@ class MeasuredCell:
     """Those with a reward of exactly 1."""
     passed_at: int | None
     """Number of the first passing attempt, from 1, unmeasured ones counted; None if none passed."""
-    tries: int | None
-    """The same among measured attempts only, which is what rates go by."""
 
     def passes_within(self, k: int) -> bool | None:
-        """Whether one of the first ``k`` measured attempts passed; None for a cell without any.
+        """Whether one of the first ``k`` attempts passed; None for a cell without a measured one.
 
         A cell with fewer than ``k`` goes by those it has. Raises ``ValueError`` for k < 1.
         """
         if k < 1:
             raise ValueError(f"k={k} is below 1")
-        return None if not self.measured else self.tries is not None and self.tries <= k
+        return None if not self.measured else self.passed_at is not None and self.passed_at <= k
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,8 @@ class MeasuredSummary:
 def measured_cell(rewards: Sequence[float | None]) -> MeasuredCell:
     """Read the rewards of a cell's attempts, in their order. One that is not finite is as good as null."""
     known = [reward if reward is not None and math.isfinite(reward) else None for reward in rewards]
-    measured = [reward for reward in known if reward is not None]
-    return MeasuredCell(len(known), len(measured), measured.count(PASS), _first_pass(known), _first_pass(measured))
+    passed_at = known.index(PASS) + 1 if PASS in known else None
+    return MeasuredCell(len(known), len(known) - known.count(None), known.count(PASS), passed_at)
 
 
 def measured_group(cells: Iterable[MeasuredCell], ks: Iterable[int]) -> MeasuredGroup:
@@ -87,7 +86,3 @@ def measured_summary(tasks: Mapping[str, Sequence[MeasuredCell]]) -> MeasuredSum
         attempts_passed=sum(passed.values()),
         n_all_infra=sum(attempts[task] > 0 and not measured[task] for task in tasks),
     )
-
-
-def _first_pass(rewards: Sequence[float | None]) -> int | None:
-    return rewards.index(PASS) + 1 if PASS in rewards else None

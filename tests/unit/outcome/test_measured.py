@@ -30,8 +30,9 @@ def test_dead_infrastructure_does_not_look_like_a_weak_model() -> None:
     assert found.pass_at == {1: pytest.approx(1 / 3), 4: pytest.approx(1 / 3)}
 
 
-def test_rates_go_by_measured_attempts() -> None:
-    assert measured_cell([None, 1.0]).passes_within(1) is True
+def test_rates_go_by_the_first_pass() -> None:
+    assert measured_cell([None, 1.0]).passes_within(1) is False
+    assert measured_cell([None, 1.0]).passes_within(2) is True
     assert measured_cell([0.0, 1.0]).passes_within(1) is False
     assert measured_cell([0.0]).passes_within(4) is False
     assert INFRA.passes_within(1) is None

@@ -1,0 +1,111 @@
+"""Files of a results directory, which others may be writing: what was last read of each stays until it reads again.
+
+Nothing is written, locked or followed by a link. Sizes are capped before anything is parsed.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from oddish.documents import open_below, parse_object, too_deep
+from oddish.storable import storable
+from oddish.viewer.findings import Finding, Level, Notes
+
+KEPT_BYTES = 128 * 1024 * 1024
+"""Of the files whose content is remembered."""
+
+type Reader[T] = Callable[[Mapping[str, Any], Notes], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading[T]:
+    """What is known of one file."""
+
+    value: T | None
+    findings: tuple[Finding, ...] = ()
+    is_stale: bool = False
+    """The file cannot be read now; the value is what it last was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    stamp: tuple[int, int, int]
+    reading: Reading[Any]
+    size: int
+
+
+class Files:
+    """Documents below ``root``, each parsed once for as long as it does not change. Safe to share between threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._lock = Lock()
+
+    def read[T](self, path: str, limit: int, reader: Reader[T]) -> Reading[T]:
+        """The JSON object in a file of at most ``limit`` bytes, as ``reader`` takes it, the same one for each path."""
+        with self._lock:
+            kept = self._kept.get(path)
+        try:
+            file = os.fdopen(open_below(self.root, path), "rb")
+        except FileNotFoundError:
+            return _last(kept, path, "is missing.", "warning")
+        except OSError:
+            return _last(kept, path, "is a link, no regular file, or not readable.")
+        with file:
+            status = os.fstat(file.fileno())
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if kept is not None and kept.stamp == stamp:
+                return kept.reading
+            try:
+                content = file.read(limit + 1)
+            except OSError as error:
+                return _last(kept, path, f"cannot be read: {error.strerror}.")
+        if len(content) > limit:
+            return _last(kept, path, f"has more than {limit} bytes.")
+        document, problem = parse(content)
+        if problem is not None:
+            return _last(kept, path, problem)
+        notes = Notes()
+        reading: Reading[T] = Reading(reader(document, notes), tuple(entry.below(path) for entry in notes.findings))
+        self._keep(path, _Kept(stamp, reading, len(content)))
+        return reading
+
+    def forget(self, path: str) -> None:
+        """Everything below a directory that is gone."""
+        with self._lock:
+            for name in [name for name in self._kept if name.startswith(f"{path}/")]:
+                del self._kept[name]
+
+    def _keep(self, path: str, kept: _Kept) -> None:
+        with self._lock:
+            self._kept[path] = kept
+            self._kept.move_to_end(path)
+            total = sum(entry.size for entry in self._kept.values())
+            while total > KEPT_BYTES and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                total -= dropped.size
+
+
+def parse(content: bytes) -> tuple[dict[str, Any], str | None]:
+    """The JSON object that ``content`` is, with texts that can be written again, or what is wrong with it."""
+    document, problem = ({}, "malformed") if b"\0" in content else parse_object(content)
+    if problem == "too_large":
+        return {}, "has too many members."
+    if problem is not None:
+        return {}, "is no JSON object, or only the beginning of one."
+    if too_deep(document):
+        return {}, "is nested too deeply."
+    plain = content.isascii() and b"\\u" not in content
+    return (document if plain else storable(document)), None
+
+
+def _last[T](kept: _Kept | None, path: str, problem: str, level: Level = "error") -> Reading[T]:
+    if kept is None:
+        return Reading(None, (Finding(level, path, problem),))
+    finding = Finding(level, path, f"{problem[:-1]}; what it last held is shown.")
+    return Reading(kept.reading.value, (finding, *kept.reading.findings), is_stale=True)
