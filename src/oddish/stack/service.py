@@ -29,6 +29,7 @@ class Context:
         return {
             **stack_environment(),
             "ODDISH_HOME": str(self.layout.home),
+            "ODDISH_DEPLOYMENT": "local",
             "ODDISH_DRAIN_SECONDS": "0",
             "ODDISH_DATABASE_URL": self.database_url,
             "ODDISH_STORAGE_URL": os.environ.get("ODDISH_STORAGE_URL") or self.layout.store.as_uri(),
@@ -76,7 +77,6 @@ def api_and_worker(context: Context) -> Sequence[Service]:
     server = {
         "ODDISH_HOST": HOST,
         "ODDISH_BOOTSTRAP_KEY": context.token,
-        "ODDISH_DEPLOYMENT": "local",
     }
     worker = {"ODDISH_ALLOW_IMPORT_PATHS": "true"}
     return (
