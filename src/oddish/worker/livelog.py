@@ -1,4 +1,4 @@
-"""Live transcripts of all attempts of a worker: read and stored together, twice a second, when there is anything new.
+"""Live transcripts of all attempts of a worker: read and stored together, every second, when there is anything new.
 
 Nothing here fails a trial or holds it up: what goes wrong is logged and counted.
 """

@@ -6,9 +6,10 @@ allow.
 
 import contextlib
 import fnmatch
+import itertools
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -145,28 +146,38 @@ class LogFiles:
         self._sources = [kept for kept in self._sources if kept != source]
         return True
 
-    def news(self, *, last: bool = False) -> Iterator[Piece]:
+    def news(self, *, known: bool = False, last: bool = False) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
 
+        With ``known``, only files that were there before are looked at, if any were: that takes a quarter of the time.
         With ``last``, a line that does not end is news as well.
         """
         left = LOOK_BYTES
-        for source in self._sources:
-            for look in self._looks(source):
-                if look.path not in self._readings and len(self._readings) >= MAX_FILES:
-                    continue
-                with contextlib.suppress(OSError):
-                    piece = self._whole(look) if source.rewritten else self._next(look, left, last=last)
-                    if piece is not None:
-                        left -= 0 if source.rewritten else len(piece.data)
-                        yield piece
+        for look in self._looks(known=known and bool(self._readings)):
+            if look.path not in self._readings and len(self._readings) >= MAX_FILES:
+                continue
+            with contextlib.suppress(OSError):
+                piece = self._whole(look) if look.source.rewritten else self._next(look, left, last=last)
+                if piece is not None:
+                    left -= 0 if look.source.rewritten else len(piece.data)
+                    yield piece
 
-    def _looks(self, source: Source) -> Iterator[Look]:
+    def _looks(self, *, known: bool) -> Iterable[Look]:
+        looks: dict[Source, list[Look]] = {source: [] for source in self._sources}
         entries = iter(range(MAX_ENTRIES))
         for place in self._places:
             with contextlib.suppress(OSError), _opened(place) as folder:
-                for path, status in _matching(folder, source.glob.split("/"), entries):
-                    yield Look(source, place, path, status.st_ino, status.st_size, status.st_mtime_ns)
+                for source in looks:
+                    if known:
+                        paths = [path for path, reading in self._readings.items() if reading.source == source]
+                        found = _regular_ones(folder, paths)
+                    else:
+                        found = _matching(folder, source.glob.split("/"), entries)
+                    looks[source] += [
+                        Look(source, place, path, status.st_ino, status.st_size, status.st_mtime_ns)
+                        for path, status in found
+                    ]
+        return itertools.chain.from_iterable(looks.values())
 
     def _reading(self, look: Look) -> Reading:
         return self._readings.setdefault(look.path, Reading(look.source, look.place))
@@ -246,8 +257,17 @@ def _matching(
                     yield from _matching(inner, rest, entries, f"{above}{name}/")
                 finally:
                     os.close(inner)
-            elif stat.S_ISREG((status := os.stat(name, dir_fd=folder, follow_symlinks=False)).st_mode):
-                yield above + name, status
+            else:
+                for _, status in _regular_ones(folder, [name]):
+                    yield above + name, status
+
+
+def _regular_ones(folder: int, paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            status = os.stat(path, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                yield path, status
 
 
 def _names(folder: int, pattern: str, entries: Iterator[int]) -> list[str]:

@@ -21,7 +21,9 @@ type Spend = Callable[[Usage], Spending]
 
 HEARD_CHARACTERS = 4 * 1024 * 1024
 """Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
-SPENDING_SECONDS = 2.0
+GLANCES = 3
+"""Looks at files that are known already, after each one for new files."""
+SPENDING_SECONDS = 5.0
 """At least between two checkpoints of what an attempt that goes on has spent."""
 MOST_LOOKS = 64
 """At what an agent that has ended left unread."""
@@ -57,6 +59,7 @@ class Tail:
         self._printed = printed(self._adapter)
         self._heard: list[str] = []
         self._waiting = 0
+        self._glances = GLANCES
         self._hearing = threading.Lock()
         self._seq = 0
         self._max_events = max_events
@@ -109,7 +112,9 @@ class Tail:
 
     def _look(self, *, last: bool) -> bool:
         found = False
-        for piece in self._files.news(last=last):
+        known = self._glances < GLANCES and not last
+        self._glances = self._glances + 1 if known else 0
+        for piece in self._files.news(known=known, last=last):
             found = True
             if piece.restarted:
                 self._adapter.restart(piece.path)

@@ -59,6 +59,16 @@ def test_a_line_is_news_when_it_ends_or_no_more_will_come(logs: Path) -> None:
     assert news(files, last=True) == []
 
 
+def test_a_glance_is_at_files_that_are_known(logs: Path) -> None:
+    files = LogFiles(TEXTS, place(logs))
+    append(logs / "a.txt", b"one\n")
+    assert [path for path, _, _ in files.news(known=True)] == ["a.txt"], "as none is known yet"
+    append(logs / "a.txt", b"two\n")
+    append(logs / "b.txt", b"other\n")
+    assert [tuple(piece) for piece in files.news(known=True)] == [("a.txt", b"two\n", False)]
+    assert news(files) == [("b.txt", b"other\n", False)]
+
+
 def test_files_are_read_in_the_order_of_their_sources(logs: Path) -> None:
     (logs / "sessions" / "x").mkdir(parents=True)
     append(logs / "printed.txt", b"p\n")
