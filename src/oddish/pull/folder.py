@@ -47,14 +47,14 @@ class Folder:
             self._root = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise InvalidInput(
-                f"{self.path} cannot be used as a directory: {error.strerror}.", fix="Name another one with --out."
+                f"{self.path} cannot be used as a directory: {error.strerror}.", fix="Name another directory."
             ) from error
         try:
             fcntl.flock(self._root, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._root)
             raise Conflict(
-                f"Another pull is writing to {self.path}.", fix="Wait until it has ended, or name another --out."
+                f"Another command is writing to {self.path}.", fix="Wait until it has ended, or name another directory."
             ) from None
         except OSError:
             pass  # a file system without locks
@@ -208,7 +208,7 @@ class Folder:
                 os.unlink(lower, dir_fd=self._root)
         except OSError as error:
             raise InvalidInput(
-                f"{self.path} cannot be written to: {error.strerror}.", fix="Name another directory with --out."
+                f"{self.path} cannot be written to: {error.strerror}.", fix="Name another directory."
             ) from error
         return True
 
@@ -260,4 +260,6 @@ class Partial:
 
 
 def _in_the_way(parts: Parts, what: str) -> InTheWay:
-    return InTheWay(f"{'/'.join(parts)} in the output directory is {what}.", fix="Move it away, or use another --out.")
+    return InTheWay(
+        f"{'/'.join(parts)} in the output directory is {what}.", fix="Move it away, or name another directory."
+    )

@@ -111,8 +111,8 @@ class Results:
             if name.startswith("."):
                 continue
             path = f"{place}/{name}"
-            if not name.isprintable():
-                findings.append(Finding("warning", place, f"{name!r} cannot be printed, and is left out."))
+            if (flaw := id_flaw(name)) is not None:
+                findings.append(Finding("warning", place, f"{flaw} It is left out."))
             elif len(ids) >= MOST_ENTRIES:
                 findings.append(
                     Finding("warning", place, f"has more than {MOST_ENTRIES} entries; the others are left out.")
@@ -135,6 +135,13 @@ def dataset_path(project: str, dataset: str) -> str:
 
 def run_path(project: str, run: str) -> str:
     return f"projects/{project}/runs/{run}"
+
+
+def id_flaw(identity: str) -> str | None:
+    """Why a text cannot be the id of a project, a dataset or a run."""
+    if not identity or identity.startswith(".") or not identity.isprintable() or set(identity) & {"/", "\\"}:
+        return f"{identity!r} cannot be an id: it is the name of a directory, without a dot at its beginning."
+    return None
 
 
 def trace_flaw(trace: str) -> str | None:
