@@ -203,6 +203,9 @@ class Settings(BaseSettings):
         description="Hosts that the gateway fetches from and calls although their addresses are not public: names, "
         "`*.suffix`, IP addresses and ranges. A local stack adds its own machine's loopback addresses.",
     )
+    gateway_wait_seconds: Seconds = Field(
+        600.0, description="How long `run/datapoint` waits for its job to end, which goes on after that."
+    )
     gateway_zip_only: bool = Field(
         True, description="Whether the gateway fetches only addresses whose path ends in `.zip`."
     )

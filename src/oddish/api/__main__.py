@@ -34,13 +34,13 @@ class DrainingServer(uvicorn.Server):
     """Told to end by SIGTERM, it says for a while that it is not ready before it stops accepting requests.
 
     Whoever spreads requests over several servers has that while to notice. A second signal, or SIGINT, cuts it short.
-    Those who follow trials are let go then: they come again, to another server or to the next one here.
+    Those who follow trials or jobs are let go then: they come again, to another server or to the next one here.
     """
 
     def __init__(self, config: uvicorn.Config, services: Services, drain_seconds: float) -> None:
         super().__init__(config)
         self._readiness = services.readiness
-        self._feeds = services.feeds
+        self._feeds = (services.feeds, services.gateway_feeds)
         self._drain_seconds = drain_seconds
         self._loop = asyncio.get_running_loop()
 
@@ -54,7 +54,8 @@ class DrainingServer(uvicorn.Server):
             super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._feeds.end()
+        for feeds in self._feeds:
+            feeds.end()
         await super().shutdown(sockets)
 
     def _stop(self) -> None:

@@ -19,6 +19,8 @@ from oddish.api.routes import (
     deletions,
     diagnostics,
     evidence,
+    gateway,
+    gatewayjobs,
     health,
     imports,
     keys,
@@ -65,6 +67,8 @@ ROUTERS = (
     sharing.router,
     public.router,
     deletions.router,
+    gateway.router,
+    gatewayjobs.router,
 )
 
 

@@ -1,14 +1,13 @@
-"""Those who follow trials: woken by the database, one connection for all of them, and reading together."""
+"""Those who follow trials, or jobs of the gateway: woken by the database, one connection for all, reading together."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
 from oddish.db.url import plain
-from oddish.trials.events import LIVE_CHANNEL
 
 MOST_FOLLOWERS = 1000
 """Of one server, so that there is room for those who ask for something else."""
@@ -18,7 +17,7 @@ RETRY_SECONDS = 1.0
 
 
 class Feed[Found]:
-    """A trial that somebody follows. Those who read the same after the same change share one reading."""
+    """What somebody follows. Those who read the same after the same change share one reading."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -46,10 +45,11 @@ class Feed[Found]:
 
 
 class Feeds[Found]:
-    """The feeds of one server by the ids of their trials. It listens while there are any."""
+    """The feeds of one server by the ids that ``channel`` carries. It listens while there are any."""
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, channel: LiteralString) -> None:
         self._url = plain(database_url)
+        self._listen_statement = f"LISTEN {channel}"
         self._feeds: dict[str, Feed[Found]] = {}
         self._listening: asyncio.Task[None] | None = None
         self.ended = False
@@ -63,8 +63,8 @@ class Feeds[Found]:
         return self.followers >= MOST_FOLLOWERS
 
     @contextlib.asynccontextmanager
-    async def follow(self, trial_id: str) -> AsyncIterator[Feed[Found]]:
-        feed = self._feeds.setdefault(trial_id, Feed())
+    async def follow(self, subject_id: str) -> AsyncIterator[Feed[Found]]:
+        feed = self._feeds.setdefault(subject_id, Feed())
         feed.followers += 1
         self._listening = self._listening or asyncio.create_task(self._listen())
         try:
@@ -72,7 +72,7 @@ class Feeds[Found]:
         finally:
             feed.followers -= 1
             if not feed.followers:
-                del self._feeds[trial_id]
+                del self._feeds[subject_id]
             if not self._feeds:
                 self._listening.cancel()
                 self._listening = None
@@ -92,7 +92,7 @@ class Feeds[Found]:
                 async with await psycopg.AsyncConnection.connect(
                     self._url, autocommit=True, application_name="oddish-follow"
                 ) as connection:
-                    await connection.execute(f"LISTEN {LIVE_CHANNEL}")
+                    await connection.execute(self._listen_statement)
                     while True:
                         self._change_all()
                         async for notification in connection.notifies(timeout=TICK_SECONDS):

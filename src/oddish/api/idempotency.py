@@ -76,9 +76,9 @@ class Answer:
     document: bytes
     replayed: bool
 
-    def response(self) -> Response:
+    def response(self, status_code: int = 200) -> Response:
         headers = {REPLAYED: "true"} if self.replayed else None
-        return Response(self.document, media_type="application/json", headers=headers)
+        return Response(self.document, status_code, media_type="application/json", headers=headers)
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class Repeatable:
             "Other calls with this Idempotency-Key were carried out meanwhile.", fix="Send the request again."
         )
 
-    async def answer(self, work: Work) -> Response:
+    async def answer(self, work: Work, *, status_code: int = 200) -> Response:
         """As ``run``, ready to be sent."""
-        return (await self.run(work)).response()
+        return (await self.run(work)).response(status_code)
 
     def part(self, index: int, body: bytes) -> "Repeatable":
         """An element of a batch, repeatable by itself."""

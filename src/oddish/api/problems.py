@@ -22,7 +22,11 @@ from oddish.schemas.problem import Problem
 MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
 SHOWN_CHARACTERS = 120
-RETRY_AFTER_SECONDS = "2"
+HEADERS: Mapping[int, Mapping[str, str]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    429: {"Retry-After": "5"},
+    503: {"Retry-After": "2"},
+}
 TOO_MUCH = "54"
 """Class of the SQL states of what exceeds a limit of the database's."""
 NUL = "NUL"
@@ -91,7 +95,7 @@ def refusal(error: OddishError, *, status: int | None = None, **members: object)
     }
     if error.fix is not None:
         document["fix"] = error.fix
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}.get(status)
+    headers = HEADERS.get(status)
     return JSONResponse(document | members, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 

@@ -105,6 +105,16 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("DELETE", "/trials/{trial_id}"): ADMINS,
     ("DELETE", "/experiments/{experiment_id}"): ADMINS,
     ("DELETE", "/tasks/{task_id}"): ADMINS,
+    ("POST", "/sandbox/harbor/v2/jobs/execute-tasks"): TASKS,
+    ("POST", "/sandbox/harbor/v2/jobs/verify-task"): TASKS,
+    ("POST", "/sandbox/harbor/v2/run/datapoint"): TASKS,
+    ("GET", "/sandbox/harbor/v2/jobs"): READ,
+    ("GET", "/sandbox/harbor/v2/jobs/{job_id}"): READ,
+    ("GET", "/sandbox/harbor/v2/jobs/{job_id}/events"): READ,
+    ("POST", "/sandbox/harbor/v2/jobs/{job_id}/cancel"): TASKS,
+    ("POST", "/sandbox/harbor/v2/jobs/{job_id}/retry-errored-trials"): TASKS,
+    ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts"): READ,
+    ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts/archive"): READ,
 }
 
 

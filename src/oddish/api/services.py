@@ -1,5 +1,6 @@
 """What the routes of one server work with, made once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
+from oddish.gateway.events import CHANNEL, Event
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.devkey import set_dev_key
 from oddish.identity.keys import any_key_exists
@@ -32,6 +34,7 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.files import TaskFiles
 from oddish.trials import deployment
+from oddish.trials.events import LIVE_CHANNEL
 from oddish.trials.submission import Policy
 
 BACKLOG_SECONDS = 5.0
@@ -60,6 +63,9 @@ class Services:
     readiness: Readiness
     backlog: Recent[Backlog]
     feeds: Feeds[Told]
+    """Of trials."""
+    gateway_feeds: Feeds[Sequence[Event]]
+    """Of jobs of the gateway."""
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -86,7 +92,8 @@ class Services:
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
-            feeds=Feeds(settings.database_url),
+            feeds=Feeds(settings.database_url, LIVE_CHANNEL),
+            gateway_feeds=Feeds(settings.database_url, CHANNEL),
         )
 
     async def prepare(self) -> None:

@@ -59,7 +59,8 @@ class HarborExtensions(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     agent_env: dict[Name, Annotated[str, Field(max_length=MAX_VALUE)]] = Field(
-        default_factory=dict, description="Variables of the agent. Encrypted, and never shown again."
+        default_factory=dict,
+        description="Variables of the agent. Values of secret-named ones are encrypted and never shown again.",
     )
     kwargs: dict[Name, Any] = Field(default_factory=dict, description="Arguments of Harbor's agent.")
     n_concurrent: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = Field(

@@ -109,7 +109,7 @@ class JobResult(ResponseBody):
     verifier: VerifierResult | None = None
     reward: float | None = Field(None, description="Null where there is none, or not always the same one.")
     artifact_download_urls: dict[str, str] | None = Field(
-        None, description="Signed, for an hour, by `TRIAL_NAME/PATH`; the first thousand."
+        None, description="Signed, for an hour, by `TRIAL_ID/PATH`; the first thousand."
     )
 
 
@@ -154,26 +154,22 @@ class JobDocument(JobSummary):
     result: JobResult | None = Field(description="Null until it has ended.")
 
 
-class JobEvent(ResponseBody):
-    """An event, as `notifications` are sent it and streams tell it."""
-
-    event: str
-    job_id: str
-    data: dict[str, Any]
-
-
 class ArtifactFile(ResponseBody):
-    path: str
+    path: str = Field(description="`TRIAL_ID/PATH`, as in the archive.")
+    trial_id: str
     size: int
     sha256: str
     url: str | None = Field(None, description="Signed, for an hour; null unless `presign` asks for it.")
 
 
 class TrialArtifacts(ResponseBody):
+    """What one trial left."""
+
     trial_id: str
-    trial_name: str
-    name: str = Field(description="Of the agent.")
-    files: list[ArtifactFile]
+    agent: str = Field(description="As the caller has named it.")
+    attempt: int = Field(description="Whose files they are: the one that decided the trial.")
+    files: int
+    bytes: int
     not_stored_count: int = Field(description="Entries of the trial's directory that were left out.")
 
 
@@ -182,11 +178,13 @@ class JobArtifacts(ResponseBody):
 
     job_id: str
     trials: list[TrialArtifacts]
-    files: int
-    bytes: int
+    files: list[ArtifactFile]
+    cursor: str | None = Field(description="Continues the listing of the files; null at its end.")
 
 
 class ArtifactsArchive(ResponseBody):
+    """A zip of all that the trials of a job left, each in a folder of its name."""
+
     url: str = Field(description="Signed: needs no key, until `expires_at`.")
     expires_at: datetime
     size: int

@@ -25,14 +25,15 @@ class Call:
     """Where the path alone does not do."""
     elsewhere: int | None = None
     """The status for a caller of another organisation, where it is neither 200 nor that of something not there."""
-    for_colleague: int = 200
-    """The status for another user of the organisation, as far as the table admits them."""
+    for_colleague: int | None = None
+    """The status for another user of the organisation, as far as the table admits them, where it is another."""
+    success: int = 200
 
     def status_elsewhere(self, path: str, furnished: Furnished) -> int:
         """What a caller of another organisation is answered: 404 when the call speaks of objects of this one."""
         said = json.dumps(self.body(furnished)) if self.body else ""
         names_objects = "{" in path or any(furnished.names[name] in said for name in OBJECTS)
-        return self.elsewhere or (404 if names_objects else 200)
+        return self.elsewhere or (404 if names_objects else self.success)
 
     def make(
         self, client: httpx2.Client, method: str, path: str, furnished: Furnished, server: Server
@@ -67,6 +68,18 @@ def _ended(furnished: Furnished, server: Server) -> str:
 
 def _submission(furnished: Furnished, agent: str) -> dict[str, object]:
     return {"task_id": furnished.names["task_id"], "configs": [{"agent": agent, "n_trials": 9}]}
+
+
+def _gateway(method: str, path: str = "") -> tuple[str, str]:
+    return method, f"/sandbox/harbor/v2/{path}"
+
+
+def _job(there: Furnished) -> dict[str, object]:
+    return {**_verification(there), "agents": [{"name": "a", "harbor_agent": "oracle"}]}
+
+
+def _verification(_: Furnished) -> dict[str, object]:
+    return {"task_slug": "hosted", "metadata": {"task_archive_url": "http://127.0.0.1:9/hosted.zip"}}
 
 
 def _imported(furnished: Furnished, external_id: str) -> dict[str, object]:
@@ -161,6 +174,16 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("PUT", "/admin/concurrency"): Call(2, body=lambda _: {"queue_key": "nop_oracle", "limit": 7}),
     ("PUT", "/tasks/{task_id}/versions/{version}/default"): Call(2),
     ("PUT", "/admin/weights"): Call(2, body=lambda _: {"user": "admin", "weight": 2}, elsewhere=404),
+    _gateway("POST", "jobs/execute-tasks"): Call(8, body=_job, success=202),
+    _gateway("POST", "jobs/verify-task"): Call(8, body=_verification, success=202),
+    _gateway("POST", "run/datapoint"): Call(15, body=_job, success=504),
+    _gateway("GET", "jobs"): Call(1),
+    _gateway("GET", "jobs/{job_id}"): Call(2),
+    _gateway("GET", "jobs/{job_id}/events"): Call(3),
+    _gateway("GET", "jobs/{job_id}/artifacts"): Call(2),
+    _gateway("GET", "jobs/{job_id}/artifacts/archive"): Call(2),
+    _gateway("POST", "jobs/{job_id}/cancel"): Call(6),
+    _gateway("POST", "jobs/{job_id}/retry-errored-trials"): Call(11, success=202),
     ("DELETE", "/trials/{trial_id}"): Call(4),
     ("DELETE", "/experiments/{experiment_id}"): Call(5),
     ("DELETE", "/tasks/{task_id}"): Call(5),

@@ -58,6 +58,9 @@ def settings(database_url: str, oddish_home: Path) -> Settings:
         max_archive_bytes=200_000,
         max_extracted_bytes=1_000_000,
         max_archive_entries=100,
+        gateway_allowed_hosts=["127.0.0.1"],
+        gateway_concurrency=1000,
+        gateway_wait_seconds=0.1,
     )
 
 

@@ -13,13 +13,18 @@ README = "README.md"
 """A file of the task and one of the trial."""
 FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, README: b"of the trial"}
 EXTERNAL = "0198"
+HOSTED = {
+    "task_slug": "hosted",
+    "metadata": {"task_archive_url": "http://127.0.0.1:9/hosted.zip"},
+    "agents": [{"name": "a", "harbor_agent": "nop"}],
+}
 IMPORT = {"trial": {"agent": "nop", "status": "success", "reward": 0.0, "external_trial_id": EXTERNAL}}
 
 
 @dataclass(frozen=True)
 class Furnished:
     """A task with two versions, a finished trial that left files, others that wait, one that was imported, a published
-    experiment, a spare key and a secret.
+    experiment, a job of the gateway that the finished trial is of, a spare key and a secret.
     """
 
     names: Mapping[str, str]
@@ -50,6 +55,12 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     assert imported.status_code == 200, imported.text
     imported_id = imported.json()["trial_id"]
     server.sql("UPDATE attempts SET artifact_prefix = 'nowhere', artifact_files = 0 WHERE trial_id = %s", imported_id)
+    asked = client.post("/sandbox/harbor/v2/jobs/execute-tasks", json=HOSTED)
+    assert asked.status_code == 202, asked.text
+    job_id = asked.json()["job_id"]
+    server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", job_id)
+    server.sql("UPDATE trials SET gateway_job_id = %s, gateway_agent = 'a' WHERE id = %s", job_id, trial_id)
+    server.sql("SELECT end_gateway_job(%s, 'failed', NULL)", job_id)
     return Furnished(
         {
             "task_id": task_id,
@@ -62,6 +73,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "key": f"trials/{trial_id}/1-claim/{RESULT}",
             "content_hash": str(done["content_hash"]),
             "imported_trial_id": imported_id,
+            "job_id": job_id,
             "external_trial_id": EXTERNAL,
             "name": NAME,
             "agent": "nop",

@@ -1,0 +1,228 @@
+"""The routes of the job gateway, before any worker has seen a job."""
+
+import contextlib
+import hashlib
+import io
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+
+import httpx2
+
+from oddish.settings import Settings
+from support.waiting import eventually
+
+from .furnishing import FILES, HOSTED, Furnished
+from .serving import KEY, Server
+
+ROOT = "/sandbox/harbor/v2"
+HOST = "http://127.0.0.1:9"
+ZIP = f"{HOST}/hosted.zip"
+
+
+def ask(client: httpx2.Client, **headers: str) -> str:
+    """The id of a new job."""
+    answer = client.post(f"{ROOT}/jobs/execute-tasks", json=HOSTED, headers=headers)
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["job_id"])
+
+
+def end(server: Server, job_id: str, status: str = "failed") -> None:
+    """As the database does when its last trial has ended."""
+    server.sql("SELECT end_gateway_job(%s, %s, NULL)", job_id, status)
+
+
+@contextlib.contextmanager
+def meanwhile(action: Callable[[], object]) -> Iterator[None]:
+    thread = threading.Thread(target=action)
+    thread.start()
+    yield
+    thread.join()
+
+
+def archive(url: str) -> dict[str, object]:
+    return {"metadata": {"task_archive_url": url}}
+
+
+def test_an_address_that_is_not_fetched_is_refused_at_once(client: httpx2.Client) -> None:
+    private = {"url": "http://10.0.0.1/a.zip"}
+    refused = [
+        ("task_archive_url_required", {"metadata": {}, "task_archive_url": ZIP}),
+        ("address_scheme", archive("ftp://127.0.0.1/a.zip")),
+        ("address_credentials", archive("http://me:hush@127.0.0.1/a.zip")),
+        ("address_host", archive(private["url"])),
+        ("address_malformed", archive("http://0x7f.1/a.zip")),
+        ("address_not_zip", archive(f"{HOST}/a.tar.gz")),
+        ("address_host", {"writeback": private}),
+        ("address_host", {"notifications": [private]}),
+    ]
+    for route in ("jobs/execute-tasks", "run/datapoint", "jobs/verify-task"):
+        for code, changes in refused:
+            answer = client.post(f"{ROOT}/{route}", json=HOSTED | changes)
+            assert (answer.status_code, answer.json()["code"]) == (400, code)
+            assert "hush" not in answer.text
+    fixture = HOSTED | {"workspace_fixture_url": private["url"]}
+    assert client.post(f"{ROOT}/jobs/verify-task", json=fixture).json()["code"] == "address_host"
+    assert client.get(f"{ROOT}/jobs").json()["jobs"] == []
+
+
+def test_a_new_job_is_shown_without_what_is_secret(server: Server) -> None:
+    caller = server.client(None)
+    caller.headers["X-Api-Key"] = KEY
+    metadata = {"task_archive_url": f"{ZIP}?X-Signature=hush", "step": 7}
+    headers = {"x-correlation-id": "my-eval-run-42"}
+    asked = caller.post(f"{ROOT}/jobs/execute-tasks", json=HOSTED | {"metadata": metadata}, headers=headers)
+    assert asked.headers["x-correlation-id"] == "my-eval-run-42"
+    assert (asked.status_code, asked.json().keys(), asked.json()["status"]) == (202, {"job_id", "status"}, "queued")
+    job = caller.get(f"{ROOT}/jobs/{asked.json()['job_id']}").json()
+    assert (job["status"], job["outcome"], job["result"], job["trials"]["total"]) == ("queued", None, None, 0)
+    assert job["metadata"] == {"task_archive_url": ZIP, "step": 7}
+    assert job["correlation_id"] == "my-eval-run-42"
+    assert "hush" not in json.dumps(server.sql("SELECT to_jsonb(gateway_jobs) FROM gateway_jobs")[0])
+
+
+def test_jobs_are_listed_page_by_page(client: httpx2.Client) -> None:
+    made = [ask(client) for _ in range(3)]
+    first = client.get(f"{ROOT}/jobs", params={"limit": 2}).json()
+    second = client.get(f"{ROOT}/jobs", params={"limit": 2, "cursor": first["cursor"]}).json()
+    assert [job["job_id"] for job in first["jobs"] + second["jobs"]] == made[::-1]
+    assert second["cursor"] is None
+
+
+def test_a_call_with_a_key_makes_one_job(client: httpx2.Client) -> None:
+    assert ask(client, **{"Idempotency-Key": "one"}) == ask(client, **{"Idempotency-Key": "one"})
+    assert ask(client) != ask(client)
+
+
+def told(lines: Iterator[str]) -> list[tuple[int, str]]:
+    """Ids and names of the events of a stream, to its end."""
+    ids, events = [], []
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if name == "id":
+            ids.append(int(value))
+        elif name == "event":
+            events.append(value)
+    return list(zip(ids, events, strict=True))
+
+
+def test_a_follower_is_told_of_a_job_until_it_ends(server: Server, client: httpx2.Client) -> None:
+    job_id = ask(client)
+    events = f"{ROOT}/jobs/{job_id}/events"
+    with client.stream("GET", events) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = stream.iter_lines()
+        while "job.queued" not in next(lines):
+            pass
+        cancelled = client.post(f"{ROOT}/jobs/{job_id}/cancel")
+        assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
+        assert told(lines) == [(2, "job.finished")]
+    again = client.get(events)
+    assert told(again.iter_lines()) == [(1, "job.queued"), (2, "job.finished")]
+    assert told(client.get(events, headers={"Last-Event-ID": "1"}).iter_lines()) == [(2, "job.finished")]
+    assert client.get(events, headers={"Last-Event-ID": "2"}).status_code == 204
+    assert not server.services.gateway_feeds.followers
+    job = client.get(f"{ROOT}/jobs/{job_id}").json()
+    assert (job["status"], job["outcome"]["valid_for_scoring"]) == ("cancelled", False)
+
+
+def test_whoever_waits_longer_than_the_server_is_told_where_the_job_is(client: httpx2.Client) -> None:
+    headers = {"Idempotency-Key": "one"}
+    answer = client.post(f"{ROOT}/run/datapoint", json=HOSTED, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (504, "job_goes_on")
+    assert float(answer.headers["server-timing"].removeprefix("total;dur=")) >= 100
+    job_id = answer.headers["x-job-id"]
+    assert client.get(f"{ROOT}/jobs/{job_id}").json()["status"] == "queued"
+    again = client.post(f"{ROOT}/run/datapoint", json=HOSTED, headers=headers)
+    assert again.headers["x-job-id"] == job_id
+
+
+def test_whoever_waits_gets_the_whole_job(start: Callable[[Settings], Server], settings: Settings) -> None:
+    server = start(settings.model_copy(update={"gateway_wait_seconds": 30.0}))
+    client = server.client()
+
+    def work() -> None:
+        end(server, str(eventually(lambda: server.sql("SELECT id FROM gateway_jobs"))[0][0]))
+
+    with meanwhile(work):
+        answer = client.post(f"{ROOT}/run/datapoint", json=HOSTED)
+    assert answer.status_code == 200
+    assert answer.json() == client.get(f"{ROOT}/jobs/{answer.headers['x-job-id']}").json()
+    assert answer.json()["status"] == "failed"
+
+
+def test_whoever_waits_is_sent_away_when_the_quota_is_used_up(
+    start: Callable[[Settings], Server], settings: Settings
+) -> None:
+    server = start(settings.model_copy(update={"gateway_concurrency": 2}))
+    client = server.client()
+    jobs = [ask(client), ask(client)]
+    began = time.monotonic()
+    for _ in range(5):
+        refused = client.post(f"{ROOT}/run/datapoint", json=HOSTED)
+        assert (refused.status_code, refused.json()["code"]) == (429, "quota_reached")
+        assert int(refused.headers["retry-after"]) > 0
+    assert time.monotonic() - began < 5
+    assert len(client.get(f"{ROOT}/jobs").json()["jobs"]) == len(jobs)
+    jobs.append(ask(client))
+    for job_id in jobs:
+        end(server, job_id)
+    assert client.post(f"{ROOT}/run/datapoint", json=HOSTED).status_code == 504
+
+
+def test_a_job_that_has_ended_passes_on_what_harbor_recorded(client: httpx2.Client, furnished: Furnished) -> None:
+    job = client.get(furnished.path(f"{ROOT}/jobs/{{job_id}}")).json()
+    [entry] = job["result"]["agent_results"]
+    assert (entry["name"], entry["harbor_agent"], entry["trial_id"]) == ("a", "nop", furnished.names["trial_id"])
+    assert entry["result"] == {"ok": True}
+    assert job["outcome"] == job["result"]["outcome"]
+    assert (job["outcome"]["trials"]["errored"], job["outcome"]["valid_for_scoring"]) == (1, False)
+
+
+def test_trials_that_raised_are_made_up_for(server: Server, client: httpx2.Client, furnished: Furnished) -> None:
+    parent = furnished.names["job_id"]
+    before = client.get(f"{ROOT}/jobs/{parent}").json()
+    route, headers = f"{ROOT}/jobs/{parent}/retry-errored-trials", {"Idempotency-Key": "double-click"}
+    answer = client.post(route, headers=headers)
+    assert answer.status_code == 202
+    child = answer.json()
+    assert child == {
+        "job_id": child["job_id"],
+        "retry_of": parent,
+        "pass_at_k": 1,
+        "retried_exceptions": ["AttemptCrashed"],
+        "status": "queued",
+    }
+    assert client.post(route, headers=headers).json() == child
+    assert client.get(f"{ROOT}/jobs/{child['job_id']}").json()["retry_of"] == parent
+    assert client.get(f"{ROOT}/jobs/{parent}").json() == before
+    unfinished = client.post(f"{ROOT}/jobs/{child['job_id']}/retry-errored-trials")
+    assert (unfinished.status_code, unfinished.json()["code"]) == (409, "job_unfinished")
+    server.sql("UPDATE gateway_jobs SET request = NULL WHERE id = %s", parent)
+    forgotten = client.post(route)
+    assert (forgotten.status_code, forgotten.json()["code"]) == (400, "not_refillable")
+    assert "execute-tasks" in forgotten.json()["fix"]
+
+
+def test_what_the_trials_left_is_listed_and_fetched_as_one(
+    server: Server, client: httpx2.Client, furnished: Furnished
+) -> None:
+    artifacts = furnished.path(f"{ROOT}/jobs/{{job_id}}/artifacts")
+    trial_id = furnished.names["trial_id"]
+    listed = client.get(artifacts, params={"presign": True}).json()
+    stranger = server.client(None)
+    found = {file["path"]: stranger.get(file["url"]).content for file in listed["files"]}
+    assert found == {f"{trial_id}/{path}": content for path, content in FILES.items()}
+    assert [(trial["trial_id"], trial["agent"], trial["files"]) for trial in listed["trials"]] == [
+        (trial_id, "a", len(FILES))
+    ]
+    packed = client.get(f"{artifacts}/archive").json()
+    assert packed.keys() == {"url", "expires_at", "size", "sha256"}
+    content = stranger.get(packed["url"]).content
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (packed["size"], packed["sha256"])
+    with zipfile.ZipFile(io.BytesIO(content)) as archived:
+        assert found.keys() <= {*archived.namelist()}
+    waiting = client.get(f"{ROOT}/jobs/{ask(client)}/artifacts/archive")
+    assert (waiting.status_code, waiting.json()["code"]) == (409, "job_unfinished")
