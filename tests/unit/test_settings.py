@@ -1,5 +1,7 @@
 """Settings of the environment: read in one spelling, refused by name and never by value."""
 
+from ipaddress import ip_address
+
 import pytest
 
 from oddish.settings import VARIABLES, UnreadableSetting, read_settings
@@ -79,4 +81,17 @@ def test_settings_of_the_gateway_have_the_names_that_its_callers_know(monkeypatc
     assert not read_settings().terminus_no_progress
     monkeypatch.setenv("SANDBOX_TERMINUS_STUCK_EPISODES", "0")
     with pytest.raises(UnreadableSetting, match=r"^SANDBOX_TERMINUS_STUCK_EPISODES cannot be read: "):
+        read_settings()
+
+
+def test_the_gateway_reaches_loopback_on_one_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_GATEWAY_ALLOWED_HOSTS", '["*.internal", "10.1.0.0/16"]')
+    loopback, listed = ip_address("127.0.0.1"), ip_address("10.1.2.3")
+    allowed = read_settings().allowed_hosts
+    assert (allowed.allow_ip(loopback), allowed.allow_ip(listed)) == (False, True)
+    monkeypatch.setenv("ODDISH_DEPLOYMENT", "local")
+    allowed = read_settings().allowed_hosts
+    assert (allowed.allow_ip(loopback), allowed.allow_ip(listed)) == (True, True)
+    monkeypatch.setenv("ODDISH_GATEWAY_ALLOWED_HOSTS", '["no host"]')
+    with pytest.raises(UnreadableSetting, match=r"^ODDISH_GATEWAY_ALLOWED_HOSTS cannot be read: .*'no host'"):
         read_settings()

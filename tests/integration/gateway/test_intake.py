@@ -112,9 +112,10 @@ class Gateway:
                 async with deployment.database.begin() as connection:
                     await refuse(connection, held, error)
 
-    async def end(self, held: Claim, facts: AttemptFacts) -> None:
+    async def end(self, held: Claim, facts: AttemptFacts, *, exit_code: int | None = None) -> None:
         """As a worker records an outcome."""
-        report = Report(facts={"judged": to_record(facts)}, rewards=facts.rewards)
+        result = None if exit_code is None else {"_verifier": {"exit_code": exit_code}}
+        report = Report(facts={"judged": to_record(facts)}, rewards=facts.rewards, result=result)
         async with self.deployment.database.begin() as connection:
             await record_outcome(connection, held, judge(facts), report, rng=random.Random(1))
 
@@ -265,6 +266,23 @@ async def test_a_job_without_a_real_result_has_failed(gateway: Gateway) -> None:
     facts = AttemptFacts("done", rewards={"reward": 1.0}, exceptions=(RecordedException("E", "", None),))
     await gateway.end(held, facts)
     assert (await gateway.found(job)).status == "failed"
+
+
+@pytest.mark.parametrize(("exit_code", "status"), [(3, "succeeded"), (None, "failed")])
+async def test_a_verification_has_succeeded_with_an_exit_code(
+    gateway: Gateway, exit_code: int | None, status: str
+) -> None:
+    metadata = {"task_archive_url": gateway.host.put("task.zip", zipped(EXAMPLE))}
+    job = await gateway.ordered(
+        Order("verify", "my task", {"metadata": metadata, "repeats": 1}, {}, metadata, [], 1, True)
+    )
+    await gateway.take()
+    [held] = await gateway.claim(POOL)
+    raised = AttemptFacts("done", exceptions=(RecordedException("RewardFileNotFoundError", "", None),))
+    await gateway.end(held, raised, exit_code=exit_code)
+    ended = await gateway.found(job)
+    assert ended.status == status
+    assert await gateway.deployment.store.exists(str(ended.workspace_key))
 
 
 async def test_a_cancelled_job_ends_with_its_trials(gateway: Gateway) -> None:
