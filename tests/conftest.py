@@ -5,6 +5,7 @@ databases. Each pytest-xdist worker has its own template and, by default, its ow
 """
 
 import functools
+import gc
 import itertools
 import os
 import shutil
@@ -52,6 +53,12 @@ hypothesis.settings.load_profile("oddish")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules first: processes that take whole files then end at about the same time."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay for good: no search for garbage looks through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)
