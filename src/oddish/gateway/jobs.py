@@ -108,7 +108,7 @@ _COLUMNS = [table.c[entry.name] for entry in fields(GatewayJob)]
 
 
 async def prepare(
-    engine: AsyncEngine, principal: Principal, limits: Limits, agents: Sequence[Mapping[str, Any]] = ()
+    engine: AsyncEngine, principal: Principal, limits: Limits, agents: Sequence[Mapping[str, Any]]
 ) -> None:
     """Make the lanes of a coming job of these ``agents``, of a verification without, in a transaction of its own."""
     keys = [queue_key(agent["harbor_agent"], agent.get("model")) for agent in agents] or [queue_key(NO_AGENT, None)]

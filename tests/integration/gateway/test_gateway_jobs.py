@@ -41,7 +41,7 @@ async def created(deployment: Deployment) -> GatewayJob:
         pass_at_k=1,
         require_verifier_evidence=True,
     )
-    await prepare(deployment.database, CALLER, LIMITS)
+    await prepare(deployment.database, CALLER, LIMITS, order.agents)
     async with deployment.database.begin() as connection:
         return await create(connection, deployment.keyring, CALLER, order, retention=timedelta(days=1))
 

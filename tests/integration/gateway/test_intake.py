@@ -74,7 +74,7 @@ class Gateway:
         )
 
     async def ordered(self, order: Order) -> GatewayJob:
-        await prepare(self.deployment.database, CALLER, LIMITS)
+        await prepare(self.deployment.database, CALLER, LIMITS, order.agents)
         async with self.deployment.database.begin() as connection:
             return await create(connection, self.deployment.keyring, CALLER, order, retention=timedelta(days=1))
 

@@ -164,7 +164,7 @@ class Asking:
 
         async def work(once: Once) -> bytes:
             wanted = await order()
-            await jobs.prepare(services.engine, principal, services.limits)
+            await jobs.prepare(services.engine, principal, services.limits, wanted.agents)
             async with once.transaction() as connection:
                 if at_once:
                     await jobs.admit(connection, principal, services.limits)
