@@ -11,16 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from oddish.errors import NotFound
+from oddish.errors import NotFound, OddishError
 from oddish.gateway.outgoing import PASSING
+from oddish.storable import storable
 
 type Kind = Literal["notifications", "deliver", "writeback"]
+type Outcome = Literal["delivered", "postponed", "failed"]
 
 PAUSES: Sequence[float] = (5, 30, 120, 600, 1800, 3600, 7200)
 """Seconds from each attempt to send a message to the next; the one after the last is the last."""
 LONGEST_PAUSE = 7200.0
 JITTER = 0.2
 SECRET_PREFIX = "whsec_"  # noqa: S105 - not one, only how one begins
+LONGEST_ERROR = 500
+"""Characters of what is kept of a failure."""
 AZURE = ".blob.core.windows.net"
 
 
@@ -53,6 +57,27 @@ class Answer:
     def passes(self) -> bool:
         """Whether another attempt may be answered otherwise."""
         return self.status in PASSING
+
+    @property
+    def complaint(self) -> str:
+        where = "elsewhere, and redirects are not followed" if 300 <= self.status < 400 else "with a refusal"
+        return f"The receiver answers {self.status}, {where}."
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What came of an attempt to send a message."""
+
+    result: Outcome
+    seconds: float
+    """It took."""
+    status: int | None = None
+    """Of the answer, if there was one."""
+    error: str | None = None
+    pause: float | None = None
+    """Seconds to the next attempt; None when there is none."""
+    given_up: bool = False
+    """It might still have been accepted later."""
 
 
 def callback_of(request: Mapping[str, Any] | None, kind: Kind, place: int) -> Callback:
@@ -107,6 +132,22 @@ def pause(attempt: int, *, retry_after: float | None = None, chance: float = 0.5
         return None
     planned = PAUSES[attempt - 1] * (1 + JITTER * (2 * chance - 1))
     return max(planned, min(retry_after or 0.0, LONGEST_PAUSE))
+
+
+def judged(attempt: int, came: Answer | Exception, *, seconds: float, chance: float) -> Attempted:
+    """What comes of this attempt, which took ``seconds``: a refusal stays, anything else may pass."""
+    if isinstance(came, Answer):
+        if came.accepts:
+            return Attempted("delivered", seconds, came.status)
+        status, passes, error = came.status, came.passes, came.complaint
+    elif isinstance(came, OddishError):
+        status, passes, error = None, came.status >= 500, came.message
+    else:
+        status, passes, error = None, True, f"{type(came).__name__}: {came}"
+    retry_after = came.retry_after if isinstance(came, Answer) else None
+    again = pause(attempt, retry_after=retry_after, chance=chance) if passes else None
+    result: Outcome = "failed" if again is None else "postponed"
+    return Attempted(result, seconds, status, storable(error)[:LONGEST_ERROR], again, given_up=passes and again is None)
 
 
 def _key(secret: str) -> bytes:

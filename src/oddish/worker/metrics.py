@@ -52,6 +52,12 @@ LIVE_FAILURES = Counter(
     ["what"],
     registry=REGISTRY,
 )
+CALLBACKS = Counter(
+    "oddish_callbacks_total",
+    "Attempts to tell the callbacks of gateway jobs, by what came of them; refused: others had taken them over.",
+    ["kind", "result"],
+    registry=REGISTRY,
+)
 RUNNING = Gauge("oddish_worker_executions", "Executions of this worker that have not ended.", registry=REGISTRY)
 SLOTS = Gauge("oddish_worker_slots", "Executions that it may run at once.", registry=REGISTRY)
 LEASE = Gauge("oddish_worker_lease_seconds", "How much is left of its lease.", registry=REGISTRY)

@@ -22,6 +22,7 @@ from oddish.db.url import plain
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
 from oddish.engine.protocol import Hello
 from oddish.errors import OddishError
+from oddish.gateway.deliveries import CHANNEL as CALLBACKS_CHANNEL
 from oddish.gateway.jobs import ANY_POOL, ARCHIVE
 from oddish.keyring import load_keyring
 from oddish.metrics import watch_pool
@@ -42,6 +43,7 @@ from oddish.trials.events import purge
 from oddish.trials.ledger import BUDGET_CHANNEL
 from oddish.trials.overspending import stop_overspent
 from oddish.variants.building import builder
+from oddish.worker.callbacks import Callbacks
 from oddish.worker.credentials import own_credentials
 from oddish.worker.draining import Draining
 from oddish.worker.engines import Engines
@@ -109,6 +111,7 @@ class WorkerService:
             rng=random.Random(),  # noqa: S311 - jitter
             left_behind=lambda: self._sweeper.soon(),
         )
+        self._callbacks = Callbacks(self._database, store, keyring, settings.allowed_hosts, self._services.rng)
         self._sweeper = Sweeper(settings.home, self._workspace.owner, self._workspace.living)
         self._executions: dict[tuple[int, int], tuple[Execution | IntakeExecution, asyncio.Task[None]]] = {}
         self._idle_since: dict[tuple[int, int], float] = {}
@@ -173,13 +176,16 @@ class WorkerService:
             heartbeat.start()
             self._heartbeat = heartbeat
             listener = asyncio.create_task(self._listen(heartbeat))
+            callbacks = asyncio.create_task(self._callbacks.run())
             docker = any(pool.startswith("docker@") for pool in self._pools)
             sweeping = asyncio.create_task(self._sweeper.run()) if docker else None
             try:
                 await self._work(heartbeat)
             finally:
                 listener.cancel()
+                callbacks.cancel()
                 await self._end_executions()
+                await asyncio.wait([callbacks])
                 if sweeping is not None:
                     sweeping.cancel()
                     await self._sweeper.finish()
@@ -382,12 +388,16 @@ class WorkerService:
                     await connection.execute(f"LISTEN {JOBS_CHANNEL}")
                     await connection.execute(f"LISTEN {CANCEL_CHANNEL}")
                     await connection.execute(f"LISTEN {BUDGET_CHANNEL}")
+                    await connection.execute(f"LISTEN {CALLBACKS_CHANNEL}")
                     self._wake.set()
+                    self._callbacks.soon()
                     async for notification in connection.notifies():
                         if notification.channel == BUDGET_CHANNEL:
                             self._housekeeping_due = 0.0
                         if notification.channel in (JOBS_CHANNEL, BUDGET_CHANNEL):
                             self._wake.set()
+                        elif notification.channel == CALLBACKS_CHANNEL:
+                            self._callbacks.soon()
                         elif notification.payload == self.id:
                             heartbeat.nudge()
             await asyncio.sleep(LISTEN_RETRY_SECONDS)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oddish.errors import Unavailable
 from oddish.gateway.callbacks import (
     LONGEST_PAUSE,
     PAUSES,
@@ -18,6 +19,7 @@ from oddish.gateway.callbacks import (
     Signature,
     callback_of,
     headers_of_upload,
+    judged,
     message_id,
     pause,
 )
@@ -84,6 +86,34 @@ def test_pauses_grow_heed_the_receiver_and_end(attempt: int, retry_after: float 
     if found is not None:
         assert found >= min(retry_after or 0, LONGEST_PAUSE)
         assert 0.8 * PAUSES[attempt - 1] <= pause(attempt, chance=chance) <= 1.2 * PAUSES[attempt - 1]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "came", "result", "given_up"),
+    [
+        (1, Answer(204), "delivered", False),
+        (1, Answer(503), "postponed", False),
+        (len(PAUSES) + 1, Answer(503), "failed", True),
+        (1, Answer(410), "failed", False),
+        (1, Answer(307), "failed", False),
+        (1, Unavailable("the store is away"), "postponed", False),
+        (len(PAUSES) + 1, Unavailable("the store is away"), "failed", True),
+        (1, NotKept("gone"), "failed", False),
+        (1, ValueError("a defect"), "postponed", False),
+    ],
+)
+def test_what_may_pass_is_tried_again_and_a_refusal_is_not(
+    attempt: int, came: Answer | Exception, result: str, given_up: bool
+) -> None:
+    found = judged(attempt, came, seconds=1.5, chance=0.5)
+    assert (found.result, found.given_up, found.seconds) == (result, given_up, 1.5)
+    assert (found.pause is not None) == (result == "postponed")
+    assert (found.error is None) == (result == "delivered")
+    assert found.status == (came.status if isinstance(came, Answer) else None)
+
+
+def test_what_is_kept_of_a_failure_is_short() -> None:
+    assert len(judged(1, ValueError("x" * 10_000), seconds=1, chance=0).error or "") == 500
 
 
 def test_an_answer_accepts_passes_or_stands() -> None:
