@@ -8,6 +8,8 @@ CLIENT = {
     "ODDISH_API_KEY": "Key for the server that commands use. The local stack has one of its own, for when none is set.",
     "ODDISH_PREVIEW_PR": "Number of a pull request whose preview deployment commands talk to.",
     "ODDISH_PREVIEW_URL_TEMPLATE": "Address of preview deployments, with `{n}` in place of the number.",
+    "SANDBOX_GATEWAY_URL": "Address of the job gateway for `oddish gateway`, where it is another server's.",
+    "SANDBOX_API_KEY": "Key for that gateway.",
     "ODDISH_HARBOR": "Another Harbor for the trials of `oddish run`, as `--harbor` names it.",
     "ODDISH_SWEEP_BATCH_MAX_TASKS": "Tasks of one submission call when a dataset is sent, 1 to 100. Default: 10.",
     "ODDISH_DOCKERHUB_USERNAME": "Account at Docker Hub for the images of trials, together with the next one.",

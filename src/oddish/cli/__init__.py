@@ -27,6 +27,7 @@ from oddish.cli.group import LazyGroup
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "view": ("oddish.cli.view", "Look at a results directory."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
+        "gateway": ("oddish.cli.gateway", "Have tasks run and verified whose archives lie elsewhere."),
         "secrets": ("oddish.cli.secrets", "Keep credentials for trials."),
         "admin": ("oddish.cli.admin", "Manage a deployment: API keys, limits of what runs."),
         "backup": ("oddish.cli.backup", "Back up what oddish keeps on this machine."),

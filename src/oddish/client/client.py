@@ -12,8 +12,10 @@ from oddish.client.browsing import Browsing
 from oddish.client.costs import Costs
 from oddish.client.credentials import Credentials
 from oddish.client.diagnostics import Diagnostics
+from oddish.client.endpoint import named_endpoints
 from oddish.client.errors import ApiError
 from oddish.client.evidence import Evidence
+from oddish.client.gateway import Gateway
 from oddish.client.imports import Imports
 from oddish.client.keys import Keys
 from oddish.client.limits import Limits
@@ -65,12 +67,13 @@ class Client:
             version = client.upload(Path("my-task"))
             client.sweep({"task_id": version["task_id"], "priority": "low", "configs": [...]})
 
-    Every method returns the JSON of the answer and raises :class:`~oddish.errors.OddishError` otherwise.
+    Every method returns the JSON of the answer and raises :class:`~oddish.errors.OddishError` otherwise. Without an
+    address the variables of the environment name the server, and that of ``gateway``, as for the commands.
     """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         key: str | None = None,
         *,
         transport: "httpx2.BaseTransport | None" = None,
@@ -81,7 +84,16 @@ class Client:
         """``waiting`` is told why, and for how many seconds, before a call is tried again after more than a moment."""
         from oddish.client.connection import Connection
 
-        self._connection = Connection(base_url, key, transport=transport, timeout=timeout, retry=retry, waiting=waiting)
+        def connection(url: str, key: str | None) -> Connection:
+            return Connection(url, key, transport=transport, timeout=timeout, retry=retry, waiting=waiting)
+
+        endpoints = named_endpoints() if base_url is None else None
+        if endpoints is not None:
+            base_url, key = endpoints.server.url, endpoints.server.key
+        self._connection = connection(base_url or "", key)
+        self._gateway = self._connection
+        if endpoints is not None and endpoints.gateway != endpoints.server:
+            self._gateway = connection(endpoints.gateway.url, endpoints.gateway.key)
 
     @property
     def base_url(self) -> str:
@@ -152,8 +164,14 @@ class Client:
         """What is found out about the trials of tasks."""
         return Analysis(self._connection)
 
+    @property
+    def gateway(self) -> Gateway:
+        """Runs and verifications of tasks whose archives lie elsewhere."""
+        return Gateway(self._gateway)
+
     def close(self) -> None:
         self._connection.close()
+        self._gateway.close()
 
     def __enter__(self) -> Self:
         return self

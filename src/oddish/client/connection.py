@@ -106,6 +106,7 @@ class Connection:
         *,
         body: Mapping[str, object] | None = None,
         params: Params | None = None,
+        headers: Mapping[str, str] | None = None,
         once: bool = False,
         idempotency_key: str | None = None,
         repeatable: bool = False,
@@ -118,17 +119,17 @@ class Connection:
         answer to a ``patient`` call may take minutes.
         """
         refuse_unstorable(body)
-        headers = dict(self._authorization)
+        sent = {**(headers or {}), **self._authorization}
         if once:
             idempotency_key = idempotency_key or secrets.token_hex(16)
         if idempotency_key is not None:
-            headers["Idempotency-Key"] = idempotency_key
+            sent["Idempotency-Key"] = idempotency_key
         request = self._http.build_request(
             method,
             f"{self.base_url}{path}",
             json=body,
             params=dict(params) if params else None,
-            headers=headers,
+            headers=sent,
             timeout=EXAMINATION_TIMEOUT if patient else self._http.timeout,
         )
         may_repeat = repeatable or method == "GET" or idempotency_key is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from oddish.errors import InvalidInput, Unauthenticated
 
 KEY = "ODDISH_API_KEY"
+GATEWAY, GATEWAY_KEY = "SANDBOX_GATEWAY_URL", "SANDBOX_API_KEY"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,36 @@ def remote_endpoint(api: str | None = None, environ: Mapping[str, str] = os.envi
             fix="Set ODDISH_API_KEY to a key of that server, or leave the address out to run on this machine.",
         )
     return Endpoint(url, key, source)
+
+
+def gateway_endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint | None:
+    """The gateway of ``SANDBOX_GATEWAY_URL`` with the key of ``SANDBOX_API_KEY``; None where it names none."""
+    url = environ.get(GATEWAY, "").strip()
+    if not url:
+        return None
+    key = environ.get(GATEWAY_KEY, "").strip()
+    if not key:
+        raise Unauthenticated(f"No key for {url} (chosen by {GATEWAY}).", fix=f"Set {GATEWAY_KEY} to a key of it.")
+    return Endpoint(url, key, GATEWAY, GATEWAY_KEY)
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    server: Endpoint
+    gateway: Endpoint
+    """Another one only where ``SANDBOX_GATEWAY_URL`` names it."""
+
+
+def named_endpoints(environ: Mapping[str, str] = os.environ) -> Endpoints:
+    """Those that variables name. Raises ``InvalidInput`` where there is none."""
+    gateway = gateway_endpoint(environ)
+    server = remote_endpoint(environ=environ) or gateway
+    if server is None:
+        raise InvalidInput(
+            "No server is named.",
+            fix=f"Give its address and key, or set ODDISH_API_URL and {KEY}, or {GATEWAY} and {GATEWAY_KEY}.",
+        )
+    return Endpoints(server, gateway or server)
 
 
 def _chosen(api: str | None, environ: Mapping[str, str]) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Answers that go on: events as the server has them, through lost connections (WHATWG HTML, section 9.2)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def _message(block: str) -> Message | None:
     return Message("\n".join(data), event, place) if data else None
 
 
-def follow(connection: "Connection", path: str) -> Iterator[Message]:
+def follow(connection: "Connection", path: str) -> Generator[Message]:
     """The messages of ``path`` until its ``END``.
 
     A connection that is lost is taken up again after the last message that had an id, as often as the connection

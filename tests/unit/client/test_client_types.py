@@ -8,10 +8,33 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import imports, live, queuestate, spending, stored, types
+from oddish.client import gatewayjobs, imports, live, queuestate, spending, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
+    ("ExecuteTasks", "gateway.ExecuteTasks"),
+    ("VerifyTask", "gateway.VerifyTask"),
+    ("HarborExtensions", "gateway.HarborExtensions"),
+    ("GatewayAgent", "gateway.GatewayAgent"),
+    ("Notification", "gateway.Notification"),
+    ("Delivery", "gateway.Delivery"),
+    ("JobAccepted", "gatewayjobs.JobAccepted"),
+    ("RefillAccepted", "gatewayjobs.RefillAccepted"),
+    ("JobError", "gatewayjobs.JobError"),
+    ("TrialCounts", "gatewayjobs.TrialCounts"),
+    ("OutcomeCounts", "gatewayjobs.OutcomeCounts"),
+    ("OutcomeEvidence", "gatewayjobs.OutcomeEvidence"),
+    ("TrialDetail", "gatewayjobs.TrialDetail"),
+    ("JobOutcome", "gatewayjobs.JobOutcome"),
+    ("AgentResult", "gatewayjobs.AgentResult"),
+    ("VerifierRun", "gatewayjobs.VerifierRun"),
+    ("VerifierResult", "gatewayjobs.VerifierResult"),
+    ("JobResult", "gatewayjobs.JobResult"),
+    ("JobDocument", "gatewayjobs.JobDocument"),
+    ("JobPage", "gatewayjobs.JobPage"),
+    ("ArtifactFile", "gatewayjobs.ArtifactFile"),
+    ("JobArtifacts", "gatewayjobs.JobArtifacts"),
+    ("ArtifactsArchive", "gatewayjobs.ArtifactsArchive"),
     ("Load", "load.Load"),
     ("WorkersLoad", "load.WorkersLoad"),
     ("LoadTotals", "load.Totals"),
@@ -95,7 +118,9 @@ PAIRS = [
     ("SweepConfig", "submission.SweepConfig"),
     ("AgentConfig", "submission.AgentConfig"),
 ]
-SENT = {"ImportItem", "NewKeyRequest", "SweepRequest", "SweepConfig", "AgentConfig"}
+SENT = {"ImportItem", "NewKeyRequest", "SweepRequest", "SweepConfig", "AgentConfig"} | {
+    *("ExecuteTasks", "VerifyTask", "HarborExtensions", "GatewayAgent", "Notification", "Delivery")
+}
 
 
 def model_of(path: str) -> type[BaseModel]:
@@ -108,7 +133,7 @@ def model_of(path: str) -> type[BaseModel]:
 def typed_dict(name: str) -> Any:
     return next(
         found
-        for module in (types, queuestate, stored, imports, live, spending)
+        for module in (types, queuestate, stored, imports, live, spending, gatewayjobs)
         if (found := getattr(module, name, None))
     )
 

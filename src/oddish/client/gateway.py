@@ -1,0 +1,143 @@
+"""Jobs of the gateway: runs and verifications of tasks whose archives lie elsewhere."""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, cast
+
+from oddish.client.errors import UnexpectedAnswer
+from oddish.client.eventstream import follow
+from oddish.client.gatewayjobs import (
+    ArtifactFile,
+    ArtifactsArchive,
+    ExecuteTasks,
+    JobAccepted,
+    JobArtifacts,
+    JobDocument,
+    JobEvent,
+    JobPage,
+    JobSummary,
+    RefillAccepted,
+    VerifyTask,
+)
+from oddish.client.paths import segment
+from oddish.client.shapes import items, members
+from oddish.client.types import JSON
+
+if TYPE_CHECKING:
+    from oddish.client.connection import Connection
+
+ROOT = "/sandbox/harbor/v2"
+LAST_EVENT = "job.finished"
+ACCEPTED = (202,)
+CORRELATION = "x-correlation-id"
+
+_SUMMARY = ("job_id", "kind", "status", "task_slug", "pass_at_k", "error")
+
+
+class Gateway:
+    """Each call that makes a job draws an ``Idempotency-Key`` where none is given, so that a repetition after a lost
+    answer makes no other one. ``correlation_id`` appears in the logs and traces of what the job does."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def execute(
+        self, request: ExecuteTasks, *, idempotency_key: str | None = None, correlation_id: str | None = None
+    ) -> JobAccepted:
+        """Have agents attempt the task. Wait with ``wait``: asking again would run everything twice."""
+        answer = self._make("execute-tasks", request, idempotency_key, correlation_id)
+        return members(answer, JobAccepted, "job_id", "status")
+
+    def verify(
+        self, request: VerifyTask, *, idempotency_key: str | None = None, correlation_id: str | None = None
+    ) -> JobAccepted:
+        """Run the task's tests on a workspace, without any agent. What comes of it is no score."""
+        answer = self._make("verify-task", request, idempotency_key, correlation_id)
+        return members(answer, JobAccepted, "job_id", "status")
+
+    def retry(
+        self, job_id: str, *, include_side_effects: bool = False, idempotency_key: str | None = None
+    ) -> RefillAccepted:
+        """Make up for the trials of a job that raised, by another job of as many; the job stays as it is.
+
+        With ``include_side_effects`` that one notifies, delivers and writes back as well.
+        """
+        answer = self._connection.call(
+            "POST",
+            f"{_path(job_id)}/retry-errored-trials",
+            params={"include_side_effects": True} if include_side_effects else None,
+            once=True,
+            idempotency_key=idempotency_key,
+            success=ACCEPTED,
+        )
+        return members(answer, RefillAccepted, *RefillAccepted.__required_keys__)
+
+    def job(self, job_id: str) -> JobDocument:
+        """How far it is and, once it has ended, what came of it."""
+        return members(self._connection.call("GET", _path(job_id)), JobDocument, *_SUMMARY, "outcome", "result")
+
+    def jobs(self, *, limit: int = 100, cursor: str | None = None) -> JobPage:
+        params: dict[str, str | int | bool] = {"limit": limit}
+        if cursor is not None:
+            params["cursor"] = cursor
+        found = members(self._connection.call("GET", f"{ROOT}/jobs", params=params), JobPage, "jobs", "cursor")
+        items(cast("JSON", found["jobs"]), JobSummary, *_SUMMARY)
+        return found
+
+    def cancel(self, job_id: str) -> JobAccepted:
+        """Stop it; trials that have ended stay as they are."""
+        answer = self._connection.call("POST", f"{_path(job_id)}/cancel", once=True)
+        return members(answer, JobAccepted, "job_id", "status")
+
+    def events(self, job_id: str) -> Generator[JobEvent]:
+        """What has happened to it and what happens, through lost connections, to ``job.finished``."""
+        with closing(follow(self._connection, f"{_path(job_id)}/events")) as messages:
+            for message in messages:
+                try:
+                    data = json.loads(message.data)
+                except (ValueError, RecursionError):
+                    data = None
+                if not isinstance(data, dict):
+                    raise UnexpectedAnswer(f"{self._connection.base_url} tells of a job in something other than JSON.")
+                yield {"id": message.id, "event": message.event, "data": data}
+                if message.event == LAST_EVENT:
+                    return
+
+    def wait(self, job_id: str) -> JobDocument:
+        """The job, once it has ended."""
+        for _ in self.events(job_id):
+            pass
+        return self.job(job_id)
+
+    def artifacts(self, job_id: str, *, presign: bool = False, cursor: str | None = None) -> JobArtifacts:
+        """The files that its trials left; ``presign`` asks for a URL of each."""
+        params: dict[str, str | int | bool] = {"presign": presign}
+        if cursor is not None:
+            params["cursor"] = cursor
+        answer = self._connection.call("GET", f"{_path(job_id)}/artifacts", params=params)
+        found = members(answer, JobArtifacts, "files", "cursor")
+        items(cast("JSON", found["files"]), ArtifactFile, "path", "size", "sha256")
+        return found
+
+    def archive(self, job_id: str) -> ArtifactsArchive:
+        """Where to get all of them as one zip; it is made when it is first asked for."""
+        answer = self._connection.call("GET", f"{_path(job_id)}/artifacts/archive", patient=True)
+        return members(answer, ArtifactsArchive, *ArtifactsArchive.__required_keys__)
+
+    def _make(
+        self, kind: str, request: Mapping[str, object], idempotency_key: str | None, correlation_id: str | None
+    ) -> JSON:
+        return self._connection.call(
+            "POST",
+            f"{ROOT}/jobs/{kind}",
+            body=request,
+            headers={} if correlation_id is None else {CORRELATION: correlation_id},
+            once=True,
+            idempotency_key=idempotency_key,
+            success=ACCEPTED,
+        )
+
+
+def _path(job_id: str) -> str:
+    return f"{ROOT}/jobs/{segment(job_id)}"
