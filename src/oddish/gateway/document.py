@@ -15,7 +15,7 @@ from oddish.outcome import AttemptFacts, StrictOutcome, StrictTrial, primary_rew
 
 PURPOSE = "task_authoring"
 """Of what ``verify-task`` comes to."""
-NO_SCORE = "a run of the verifier alone says whether the task is sound, and is nobody's score"
+NO_SCORE = "A run of the verifier alone says whether the task is sound, and is nobody's score."
 CANCELLED = "The job was cancelled before any of its trials began."
 _COUNTED = {"queued": "queued", "running": "running", "retrying": "queued"}
 
@@ -90,7 +90,7 @@ def job_outcome(job: GatewayJob, trials: Sequence[JobTrial]) -> StrictOutcome:
         return replace(outcome, status="errored", reasons=(message,))
     if job.kind == "verify":
         status = "unverified" if outcome.status == "scored" else outcome.status
-        return replace(outcome, status=status, valid_for_scoring=False, reasons=(*outcome.reasons, f"{NO_SCORE}."))
+        return replace(outcome, status=status, valid_for_scoring=False, reasons=(*outcome.reasons, NO_SCORE))
     return outcome
 
 

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from oddish.schemas import gatewayexamples as examples
 from oddish.schemas.base import ResponseBody
 
 type JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -14,12 +15,16 @@ type JobKind = Literal["execute", "verify"]
 class JobAccepted(ResponseBody):
     """A job that will run: poll it, or follow its events."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.ACCEPTED]})
+
     job_id: str
     status: JobStatus
 
 
 class RefillAccepted(JobAccepted):
     """A job that makes up for the trials of another one that raised."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.REFILLED]})
 
     retry_of: str = Field(description="The other job, which stays as it is.")
     pass_at_k: int = Field(description="Trials: as many as raised.")
@@ -149,6 +154,8 @@ class JobPage(ResponseBody):
 
 
 class JobDocument(JobSummary):
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.DOCUMENT]})
+
     trials: TrialCounts
     outcome: JobOutcome | None = Field(description="Null until it has ended.")
     result: JobResult | None = Field(description="Null until it has ended.")
@@ -184,6 +191,8 @@ class JobArtifacts(ResponseBody):
 
 class ArtifactsArchive(ResponseBody):
     """A zip of all that the trials of a job left, each in a folder of its name."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.ARCHIVE]})
 
     url: str = Field(description="Signed: needs no key, until `expires_at`.")
     expires_at: datetime

@@ -9,7 +9,8 @@ import pytest
 from oddish.gateway.document import JobTrial, job_document, job_summary
 from oddish.gateway.jobs import GatewayJob
 from oddish.outcome import AttemptFacts, RecordedException
-from oddish.schemas.gatewayjobs import JobDocument, JobSummary
+from oddish.schemas.base import ResponseBody
+from oddish.schemas.gatewayjobs import ArtifactsArchive, JobAccepted, JobDocument, JobSummary, RefillAccepted
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 QUEUED = GatewayJob(
@@ -175,3 +176,9 @@ def test_a_verifier_that_does_not_always_say_the_same_is_found_out(
 ) -> None:
     found = verified(*runs)
     assert (found["verifier"]["exit_code"], found["reward"], found["verifier"]["flaky"]) == (exit_code, reward, flaky)
+
+
+@pytest.mark.parametrize("body", [ArtifactsArchive, JobAccepted, JobDocument, RefillAccepted])
+def test_the_examples_of_the_description_are_what_is_sent(body: type[ResponseBody]) -> None:
+    [example] = body.model_json_schema()["examples"]
+    assert body.model_validate(example).model_dump(mode="json", exclude_unset=True) == example

@@ -27,6 +27,7 @@ from oddish.gateway.events import events_after
 from oddish.gateway.refill import JobUnfinished
 from oddish.gateway.trials import find_trials, with_records
 from oddish.identity.principal import Principal
+from oddish.schemas import gatewayexamples as examples
 from oddish.schemas.gatewayjobs import (
     ArtifactFile,
     ArtifactsArchive,
@@ -47,7 +48,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
         "description": "`job.queued`, `trial.started`, `trial.phase`, `trial.finished` and, at last, `job.finished`, "
         "with ids that count from 1. A comment says now and then that there is nothing new. Ask again where a stream "
         "ends without `job.finished`.",
-        "content": {eventstream.MEDIA_TYPE: {}},
+        "content": {eventstream.MEDIA_TYPE: {"schema": {"type": "string"}, "example": examples.EVENTS}},
     },
     204: {"description": "The last event was read: there is no more."},
 }
