@@ -136,10 +136,16 @@ def _seconds(value: JSON) -> str:
 
 
 def _tests(result: dict[str, JSON] | None) -> str | None:
+    """The counts of their report, and what their script exited with where that was observed."""
     verifier = (result or {}).get("_verifier")
-    if not isinstance(verifier, dict) or verifier.get("tests") is None:
+    if not isinstance(verifier, dict):
         return None
-    return f"{verifier.get('passed')} of {verifier['tests']} passed"
+    said = []
+    if verifier.get("tests") is not None:
+        said.append(f"{verifier.get('passed')} of {verifier['tests']} passed")
+    if "exit_code" in verifier:
+        said.append("did not end" if verifier["exit_code"] is None else f"exit code {verifier['exit_code']}")
+    return ", ".join(said) or None
 
 
 def _notes(result: dict[str, JSON] | None) -> list[str]:

@@ -143,6 +143,21 @@ def test_a_trial(server: Any, invoke: Any, greet: Any) -> None:
     assert "\x1b" not in output
 
 
+@pytest.mark.parametrize(
+    ("verifier", "shown"),
+    [
+        ({"exit_code": 3}, "exit code 3"),
+        ({"exit_code": None}, "did not end"),
+        ({"tests": 6, "passed": 5, "exit_code": 0}, "5 of 6 passed, exit code 0"),
+    ],
+)
+def test_a_trial_whose_test_script_was_observed(
+    server: Any, invoke: Any, greet: Any, verifier: Any, shown: str
+) -> None:
+    greet["trials"][0] |= {"result": {"_verifier": verifier}}
+    assert shown in invoke("status", f"{TASK}-0").output
+
+
 def test_a_trial_that_has_not_ended_says_how_to_watch_its_agent(server: Any, invoke: Any, greet: Any) -> None:
     hint = f"oddish logs {TASK}-0 -f"
     assert hint not in invoke("status", f"{TASK}-0").output
