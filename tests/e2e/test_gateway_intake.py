@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import select
 
 from oddish.db.tables import trials
-from oddish.gateway.jobs import GatewayJob, Kind, Order, create, get, prepare
+from oddish.gateway.jobs import GatewayJob, Kind, Order, cancel, create, get, prepare
 from oddish.identity.principal import Principal, Scope
 from oddish.sandbox.support import support
 from oddish.settings import Settings
 from oddish.trials import deployment as deployed
-from support.archive_host import archive_host, zipped
+from support.archive_host import ArchiveHost, archive_host, zipped
 from support.deployments import ORG, USER, Deployment, RunningWorker
 from support.waiting import until
 
@@ -52,6 +52,23 @@ async def test_solving_and_verifying_begin_with_an_archive(
         [(1.0, 0)],
     ]
     assert len({job.task_version_id for job in ended}) == 1
+
+
+async def test_a_job_is_cancelled_while_its_archive_is_fetched(deployment: Deployment) -> None:
+    settings = deployment.settings.model_copy(update={"gateway_allowed_hosts": ["127.0.0.1"]})
+    with archive_host() as host:
+        host.answers.clear()
+        request = {"metadata": {"task_archive_url": f"{host.url}/task.zip"}, "repeats": 1}
+        async with RunningWorker(settings):
+            job = await ordered(deployment, settings, "verify", request)
+            assert await until(lambda: asked(host), 30)
+            assert (await cancel(deployment.database, CALLER, job.id)).status == "queued"
+            assert (await finished(deployment, job)).status == "cancelled"
+    assert await came_to(deployment, job) == []
+
+
+async def asked(host: ArchiveHost) -> bool:
+    return bool(host.asked)
 
 
 async def ordered(deployment: Deployment, settings: Settings, kind: Kind, request: Mapping[str, Any]) -> GatewayJob:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 
 @dataclass
@@ -19,6 +19,11 @@ class ArchiveHost:
     asked: list[str] = field(default_factory=list)
     refusals: list[int] = field(default_factory=list)
     """Statuses that the next requests are answered with instead."""
+    answers: Event = field(default_factory=Event)
+    """Until it is set, requests wait."""
+
+    def __post_init__(self) -> None:
+        self.answers.set()
 
     def put(self, path: str, content: bytes) -> str:
         """The address."""
@@ -31,6 +36,7 @@ def archive_host() -> Iterator[ArchiveHost]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             host.asked.append(self.path)
+            host.answers.wait(30)
             content = host.files.get(self.path.partition("?")[0], b"")
             status = host.refusals.pop(0) if host.refusals else 200 if content else 404
             self.send_response(status)
@@ -49,6 +55,7 @@ def archive_host() -> Iterator[ArchiveHost]:
         try:
             yield host
         finally:
+            host.answers.set()
             server.shutdown()
             thread.join()
 
