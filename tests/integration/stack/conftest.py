@@ -1,5 +1,6 @@
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,7 +43,16 @@ def migrated_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(oddish_home: Path, migrated_home: Path) -> Iterator[Path]:
+def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Paths of homes are too long here for a socket; a stack that is killed leaves its substitute."""
+    with tempfile.TemporaryDirectory(prefix="oddish-sockets-", ignore_cleanup_errors=True) as directory:
+        Path(directory).chmod(0o755)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", directory)
+        yield
+
+
+@pytest.fixture
+def home(oddish_home: Path, migrated_home: Path, sockets: None) -> Iterator[Path]:
     """A directory where a stack has run before; whatever runs there ends with the test."""
     shutil.copytree(migrated_home, oddish_home)
     yield oddish_home
