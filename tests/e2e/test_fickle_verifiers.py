@@ -44,9 +44,9 @@ async def test_runs_that_differ_on_one_workspace_are_the_verifiers_fault(
         asked = VerifyTask.model_validate(
             {"task_slug": "fickle", "metadata": {"task_archive_url": url}, "repeats": 2}
         ).model_dump(mode="json")
-        await jobs.prepare(deployment.database, CALLER, deployed.limits(settings))
+        order = verification(asked, evidence_deployed=True)
+        await jobs.prepare(deployment.database, CALLER, deployed.limits(settings), order.agents)
         async with deployment.database.begin() as connection:
-            order = verification(asked, evidence_deployed=True)
             job = await jobs.create(connection, deployment.keyring, CALLER, order, retention=timedelta(days=1))
         async with RunningWorker(settings):
             ended = await until(lambda: over(deployment, job), 60)
