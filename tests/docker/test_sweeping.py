@@ -37,6 +37,12 @@ def slow_task(make_task: Callable[..., Path]) -> Path:
     return make_task("slow", solve="sleep 300")
 
 
+@pytest.fixture(autouse=True)
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts that are killed leave theirs."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 @pytest.fixture
 def slow_services(make_task: Callable[..., Path]) -> Path:
     return make_task("services", solve="sleep 300", files={"environment/docker-compose.yaml": COMPOSE})
