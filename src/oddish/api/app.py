@@ -20,6 +20,7 @@ from oddish.api.routes import (
     diagnostics,
     evidence,
     gateway,
+    gatewaydeliveries,
     gatewayjobs,
     health,
     imports,
@@ -68,6 +69,7 @@ ROUTERS = (
     public.router,
     deletions.router,
     gateway.router,
+    gatewaydeliveries.router,
     gatewayjobs.router,
 )
 

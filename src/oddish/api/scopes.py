@@ -115,6 +115,7 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", "/sandbox/harbor/v2/jobs/{job_id}/retry-errored-trials"): TASKS,
     ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts"): READ,
     ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts/archive"): READ,
+    ("GET", "/sandbox/harbor/v2/jobs/{job_id}/deliveries"): READ,
 }
 
 

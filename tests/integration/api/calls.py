@@ -182,6 +182,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     _gateway("GET", "jobs/{job_id}/events"): Call(3),
     _gateway("GET", "jobs/{job_id}/artifacts"): Call(2),
     _gateway("GET", "jobs/{job_id}/artifacts/archive"): Call(2),
+    _gateway("GET", "jobs/{job_id}/deliveries"): Call(2),
     _gateway("POST", "jobs/{job_id}/cancel"): Call(6),
     _gateway("POST", "jobs/{job_id}/retry-errored-trials"): Call(11, success=202),
     ("DELETE", "/trials/{trial_id}"): Call(4),

@@ -13,6 +13,7 @@ from oddish.api.scopes import ACCESS
 from oddish.db.url import plain
 from oddish.settings import Settings
 
+from .furnishing import HOSTED
 from .serving import KEY, RESULT, Postgres, Server, TaskFolder
 
 type NewTask = Callable[..., TaskFolder]
@@ -27,8 +28,12 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
     experiment = client.post("/tasks/sweep", json=body).json()["experiment_id"]
     files = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, "task.toml": b""}
     server.leave_files(f"{task}-0", files)
+    job = str(client.post("/sandbox/harbor/v2/jobs/execute-tasks", json=HOSTED).json()["job_id"])
+    server.sql("UPDATE trials SET gateway_job_id = %s, gateway_agent = 'a' WHERE task_id = %s", job, task)
+    server.sql("SELECT end_gateway_job(%s, 'failed', NULL)", job)
     return {
         "task_id": task,
+        "job_id": job,
         "trial_id": f"{task}-0",
         "experiment_id": experiment,
         "index": "0",
