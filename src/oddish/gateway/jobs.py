@@ -22,6 +22,7 @@ from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel as cancel_jobs
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
 from oddish.queue.keys import Limits, gateway_quota, queue_key
+from oddish.tasks.uploads import usable_name
 
 type Kind = Literal["execute", "verify"]
 
@@ -120,7 +121,11 @@ async def prepare(
 async def create(
     connection: AsyncConnection, keyring: Keyring, principal: Principal, order: Order, *, retention: timedelta
 ) -> GatewayJob:
-    """Keep the job and queue the fetching of its archive, in the caller's transaction, after ``prepare``."""
+    """Keep the job and queue the fetching of its archive, in the caller's transaction, after ``prepare``.
+
+    Raises ``InvalidInput`` for what no task can be called.
+    """
+    usable_name(order.task_slug)
     job_id, secret_id = ids.row_id("gw"), ids.row_id("sec")
     await connection.execute(
         insert(secrets).values(

@@ -93,16 +93,22 @@ class Registered:
         return self.previous_version is not None
 
 
-async def reserve(
-    connection: AsyncConnection, principal: Principal, request: UploadRequest, *, expires_in: int
-) -> Reservation:
-    """Reserve the name, racing fairly, and a place in the store for the archive unless the content is there."""
-    name = task_name(request.name)
+def usable_name(raw: str) -> str:
+    """What a task is called that is uploaded as ``raw``. Raises ``InvalidInput``."""
+    name = task_name(raw)
     if len(name) > MAX_NAME_LENGTH:
         raise InvalidInput(
             f"The task name {name[:40]}... has {len(name)} characters, more than {MAX_NAME_LENGTH}.",
             fix="Give the task a shorter name.",
         )
+    return name
+
+
+async def reserve(
+    connection: AsyncConnection, principal: Principal, request: UploadRequest, *, expires_in: int
+) -> Reservation:
+    """Reserve the name, racing fairly, and a place in the store for the archive unless the content is there."""
+    name = usable_name(request.name)
     await connection.execute(
         postgresql.insert(tasks)
         .values(id=ids.task_id(name), org_id=principal.org_id, name=name, created_by=principal.user_id)

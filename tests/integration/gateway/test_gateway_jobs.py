@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.errors import NotFound
+from oddish.errors import InvalidInput, NotFound
 from oddish.gateway.jobs import ANY_POOL, GatewayJob, Order, QuotaReached, admit, cancel, create, get, page, prepare
 from oddish.identity.principal import Principal, Scope
 from oddish.queue.claim import Claim, claim
@@ -29,11 +29,11 @@ async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) 
     return await deployment_with_a_worker(engine, oddish_home, database_url)
 
 
-async def created(deployment: Deployment) -> GatewayJob:
-    shown = {"task_slug": "t", "metadata": {"task_archive_url": SIGNED.partition("?")[0]}}
+async def created(deployment: Deployment, task_slug: str = "t") -> GatewayJob:
+    shown = {"task_slug": task_slug, "metadata": {"task_archive_url": SIGNED.partition("?")[0]}}
     order = Order(
         kind="execute",
-        task_slug="t",
+        task_slug=task_slug,
         request={"metadata": {"task_archive_url": SIGNED}},
         shown=shown,
         metadata=shown["metadata"],
@@ -67,6 +67,12 @@ async def test_a_job_queues_the_fetching_of_its_archive(deployment: Deployment) 
     assert (job.status, job.finished_at) == ("queued", None)
     assert [held.subject_id for held in await claimed(deployment)] == [job.id]
     assert await told(deployment, job) == [(1, "job.queued", "queued")]
+
+
+async def test_what_no_task_can_be_called_is_refused_at_once(deployment: Deployment) -> None:
+    with pytest.raises(InvalidInput, match="task name"):
+        await created(deployment, task_slug="...")
+    assert await claimed(deployment) == []
 
 
 async def test_what_is_secret_in_a_request_is_kept_encrypted_only(deployment: Deployment) -> None:
