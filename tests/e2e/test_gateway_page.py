@@ -92,6 +92,9 @@ def test_the_examples_do_what_the_page_says(reader: Reader, monkeypatch: pytest.
     gateway = {"SANDBOX_GATEWAY_URL": f"http://localhost:{state.port}", "SANDBOX_API_KEY": KEY}
     reader.cli.environ |= gateway
 
+    code, told = reader.cli.answer("up", "--dev-key", "another-key")
+    assert (code, "was running already, and does not accept this key" in told) == (1, True), told
+
     job = reader.follow(reader.curl("my-eval-run-42"))
     assert (job["status"], job["outcome"]["valid_for_scoring"], job["correlation_id"]) == (
         *("succeeded", True),
