@@ -87,7 +87,10 @@ class AgentResult(ResponseBody):
     trial_id: str = Field(description="Under which `/trials/{trial_id}` tells everything of it.")
     trial_name: str = Field(description="Harbor's.")
     status: Literal["completed", "errored"]
-    result: dict[str, Any] | None = Field(description="As Harbor has recorded it; null where it left no record.")
+    result: dict[str, Any] | None = Field(
+        description="As Harbor recorded it; null where it left no record, or those before it come to 64 MiB: "
+        "`/trials/TRIAL/result` has each."
+    )
 
 
 class VerifierRun(ResponseBody):
