@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 import click
 
 from oddish.cli.group import Command
-from oddish.cli.jobs import JobTrial, Unusable, kind_of, trials_below
-from oddish.cli.options import json_option
+from oddish.cli.options import api_option, json_option
 from oddish.cli.output import notice, print_json, say
 from oddish.cli.text import brief, command, one_line, plural
-from oddish.errors import InvalidInput
-from oddish.tasks.discovery import is_task
 
 if TYPE_CHECKING:
-    from oddish.viewer.exporting import Exported, TrialDirectory
+    from oddish.viewer.exporting import Exported
 
 VERSION = 1
 SHOWN = 10
 EXAMPLES = """\b
 Examples:
   oddish export ./jobs/2026-11-30 --to ./results --project my-bench --dataset eval-v1
-  oddish export .oddish/keen-otter-x7f2 --to ./results --project my-bench --dataset eval-v1
+  oddish export keen-otter-x7f2 --to ./results --project my-bench --dataset eval-v1
 """
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
-@click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SOURCE")
 @click.option(
     "--to",
     "directory",
@@ -37,28 +34,25 @@ Examples:
 )
 @click.option("--project", required=True, metavar="ID", help="The project in it, made when it is not there.")
 @click.option("--dataset", required=True, metavar="ID", help="The dataset in that. An earlier export is replaced.")
+@api_option
 @json_option
-def export(source: Path, directory: Path, project: str, dataset: str, as_json: bool) -> None:
-    """Make the finished trials below PATH a dataset of a results directory.
+def export(source: str, directory: Path, project: str, dataset: str, api: str | None, as_json: bool) -> None:
+    """Make finished trials a dataset of a results directory.
 
-    PATH is a Harbor job, a directory of Harbor jobs, or what `oddish pull` copied. The command can be repeated: what
+    SOURCE is a directory (a Harbor job, several of them, or what `oddish pull` copied), else the name or id of an
+    experiment, a task or a trial, whose files are copied to .oddish/SOURCE first. The command can be repeated: what
     has not changed is not written again, and each file is replaced in one step. Traces hold what agents said and did as
     it was recorded.
     """
+    from oddish.cli.exportable import exportable
     from oddish.pull.folder import Folder
     from oddish.viewer.exporting import export as write
 
-    if kind_of(source) == "tasks":
-        raise click.UsageError(f"{source} holds tasks, and no trials of a Harbor job.")
-    found = list(trials_below(source))
-    trials = [_trial(source, entry) for entry in found if isinstance(entry, JobTrial)]
-    unusable = [entry for entry in found if isinstance(entry, Unusable)]
-    if not trials:
-        raise InvalidInput(f"{source} holds no finished trial.", fix="Export it when some have ended.")
+    found = exportable(source, api, quiet=as_json)
     with Folder(directory) as folder:
-        exported = write(trials, folder, project, dataset)
+        exported = write(found.trials, folder, project, dataset)
         folder.forget_partial()
-    left_out = [(f"{entry.job}/{entry.name}", entry.reason) for entry in unusable] + [*exported.left_out]
+    left_out = [*found.left_out, *exported.left_out]
     if as_json:
         print_json(_document(directory, project, dataset, exported, left_out))
         return
@@ -67,15 +61,6 @@ def export(source: Path, directory: Path, project: str, dataset: str, as_json: b
     if len(left_out) > SHOWN:
         notice(f"and {len(left_out) - SHOWN} more; --json lists them")
     _say(directory, project, dataset, exported)
-
-
-def _trial(source: Path, entry: JobTrial) -> "TrialDirectory":
-    from oddish.viewer.exporting import TrialDirectory
-    from oddish.viewer.taskfiles import TaskFiles
-
-    pulled = source / "tasks" / entry.name.rpartition("-")[0] / "files"
-    places = [pulled, *([Path(entry.task.path)] if entry.task.path else [])]
-    return TrialDirectory(entry.job, entry.directory, TaskFiles(entry.task.name, next(filter(is_task, places), None)))
 
 
 def _counts(exported: "Exported") -> dict[str, int]:

@@ -120,10 +120,10 @@ def pull(
                 print_inventory(inventory)
             return
         found = _find(client, reference, kind)
-        directory = out or BASE / _directory_name(found)
+        directory = out or default_directory(found)
         try:
-            with _pulling(client, directory, logs=logs, files=files, structured=structured, quiet=as_json) as pulling:
-                fetch = _Fetch(client, pulling, found, with_task_files=include_task_files)
+            with pulling(client, directory, logs=logs, files=files, structured=structured, quiet=as_json) as pull_of:
+                fetch = Fetch(client, pull_of, found, with_task_files=include_task_files)
                 if watch:
                     come_back = command("pull", reference, "--watch", "--out", str(directory))
                     _follow(fetch, come_back, interval or INTERVAL)
@@ -141,7 +141,7 @@ def pull(
         ctx.exit(1)
 
 
-class _Fetch:
+class Fetch:
     """Reads the target and copies what there is of it by now."""
 
     def __init__(self, client: Client, pulling: "Pull", found: Found, *, with_task_files: bool) -> None:
@@ -162,14 +162,14 @@ class _Fetch:
         return self.found.snapshot()
 
 
-def _follow(fetch: _Fetch, come_back: str, interval: float) -> None:
+def _follow(fetch: Fetch, come_back: str, interval: float) -> None:
     for event in follow(fetch.again, come_back, interval=interval):
         if isinstance(event, Outage):
             notice(f"{one_line(event.reason)} Trying again in {event.pause:.0f}s.")
 
 
 @contextmanager
-def _pulling(
+def pulling(
     client: Client, directory: Path, *, logs: bool, files: bool, structured: bool, quiet: bool
 ) -> "Iterator[Pull]":
     from oddish.pull.folder import Folder
@@ -192,18 +192,18 @@ def _find(client: Client, reference: str, kind: Kind | None) -> Found:
     return found
 
 
-def _directory_name(found: Found) -> str:
-    """The id of the target, or the name of an experiment where that can be one of a directory."""
+def default_directory(found: Found) -> Path:
+    """Called by the id of the target, or by the name of an experiment where that can be one of a directory."""
     from oddish.pull.names import UnsafeName, single
 
     if isinstance(found, FoundTrial):
-        return single(found.trial["id"])
+        return BASE / single(found.trial["id"])
     if isinstance(found, FoundTask):
-        return single(found.task["id"])
+        return BASE / single(found.task["id"])
     try:
-        return single(found.reference)
+        return BASE / single(found.reference)
     except UnsafeName:
-        return single(found.tasks[0]["experiment_id"] or "experiment")
+        return BASE / single(found.tasks[0]["experiment_id"] or "experiment")
 
 
 def _target(client: Client, found: Found, *, with_task_files: bool) -> "Target":

@@ -38,6 +38,9 @@ class TrialDirectory:
     job: str
     directory: Path
     task: TaskFiles
+    model: str | None = None
+    """Where it is known, like ``harness``; else the record says it."""
+    harness: str | None = None
 
     @property
     def name(self) -> str:
@@ -135,7 +138,7 @@ def _by_cell(trials: Iterable[TrialDirectory]) -> dict[CellKey, list[_Read]]:
     taken: set[str] = set()
     for trial in sorted(trials, key=lambda trial: (trial.job, trial.name)):
         document, _ = read_object(trial.directory, RESULT, RESULT_LIMIT)
-        result = read_result(storable(document))
+        result = _as_known(trial, read_result(storable(document)))
         name = f"{trial.name}.json"
         if name in taken or id_flaw(trial.name) is not None or len(name.encode()) > MAX_NAME_BYTES:
             name = f"{marked('trial', f'{trial.job}/{trial.name}')}.json"
@@ -144,6 +147,10 @@ def _by_cell(trials: Iterable[TrialDirectory]) -> dict[CellKey, list[_Read]]:
     for entries in cells.values():
         entries.sort(key=lambda entry: entry.result.started_at)
     return dict(cells)
+
+
+def _as_known(trial: TrialDirectory, result: TrialResult) -> TrialResult:
+    return replace(result, model=trial.model or result.model, harness=trial.harness or result.harness)
 
 
 def _trace(entry: _Read, number: int, task: str) -> Trace:

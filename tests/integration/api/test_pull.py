@@ -111,6 +111,29 @@ def test_recorded_jobs_come_back_as_harbor_wrote_them(
     asyncio.run(compare_viewers(out, written))
 
 
+def test_an_experiment_becomes_a_dataset_of_a_results_directory(
+    server: Server, submit: Callable[[int], str], pull: Pull, tmp_path: Path
+) -> None:
+    task_id = submit(3)
+    solved, unverified = JOBS / "14a-terminus2-solved/greet-script__GDNaiHE", JOBS / "07-no-reward-file"
+    for number, directory in enumerate([solved, *unverified.glob("*__*")]):
+        server.leave_files(f"{task_id}-{number}", contents(directory))
+        finish(server, f"{task_id}-{number}")
+    words = ["export", "my/run", "--to", str(tmp_path / "results"), "--project", "p", "--dataset", "d", "--json"]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["tasks"], document["cells"], document["attempts"]) == (1, 1, 2)
+    assert document["left_out"] == [{"trial": f"{task_id}-2", "reason": "it has not ended"}]
+    (task,) = json.loads((tmp_path / "results/projects/p/datasets/d/summary.json").read_text())["tasks"]
+    assert (task["id"], task["question"]) == ("greet", "Say hello.")
+    (attempts,) = [cell["attempts"] for cell in task["cells"].values()]
+    assert {attempt["reward"] for attempt in attempts} == {1.0, None}
+    assert list(task["cells"]) == ["none|nop"]
+    assert CliRunner().invoke(cli, ["view", str(tmp_path / "results"), "--check"]).exit_code == 0
+    assert json.loads(CliRunner().invoke(cli, words).stdout)["files_written"] == 0
+
+
 def document_of(out: Path, task_id: str) -> dict[str, Any]:
     """What the pulled folder says of the task and of its files."""
     document: dict[str, Any] = json.loads((out / "tasks" / task_id / "task.json").read_text())

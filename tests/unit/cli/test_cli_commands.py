@@ -42,7 +42,7 @@ def leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str
 
 
 LEAVES = dict(leaves(cli, click.Context(cli, info_name="oddish", **cli.context_settings)))
-OF_THIS_MACHINE = {"view", "export", "backup", "restore", "up", "down", "server", "worker", "completion"}
+OF_THIS_MACHINE = {"view", "backup", "restore", "up", "down", "server", "worker", "completion"}
 
 
 def test_every_command_but_logs_has_json() -> None:
