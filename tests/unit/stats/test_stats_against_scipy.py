@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import pytest
-from scipy import stats as scipy_stats
+import scipy
 
 from oddish.stats import (
     Attempts,
@@ -74,7 +74,7 @@ def test_passes_at_k() -> None:
         tasks, k = [counted(row) for row in matrix], rng.randint(1, 6)
         enough = [of for of in tasks if of.valid >= k]
         valid, passed = [of.valid for of in enough], [of.passed for of in enough]
-        at, hat = scipy_stats.hypergeom.sf(0, valid, passed, k), scipy_stats.hypergeom.pmf(k, valid, passed, k)
+        at, hat = scipy.stats.hypergeom.sf(0, valid, passed, k), scipy.stats.hypergeom.pmf(k, valid, passed, k)
         single.check([pass_at_k(of, k) for of in enough], at)
         hat_single.check([pass_hat_k(of, k) for of in enough], hat)
         for estimate, values, found in (
@@ -83,7 +83,7 @@ def test_passes_at_k() -> None:
         ):
             assert (estimate.tasks, estimate.left_out) == (len(enough), len(tasks) - len(enough))
             if len(enough) >= 2:
-                found.check([estimate.mean, estimate.error], [values.mean(), scipy_stats.sem(values)])
+                found.check([estimate.mean, estimate.error], [values.mean(), scipy.stats.sem(values)])
     for comparison in (single, hat_single, means, hat_means):
         comparison.report()
 
@@ -93,7 +93,7 @@ def test_wilson_intervals() -> None:
     for rng, matrix in matrices():
         confidence = rng.choice([0.5, 0.9, 0.95, 0.99])
         for of in map(counted, matrix[:3]):
-            expected = scipy_stats.binomtest(of.passed, of.valid).proportion_ci(confidence, method="wilson")
+            expected = scipy.stats.binomtest(of.passed, of.valid).proportion_ci(confidence, method="wilson")
             interval = wilson(of, confidence=confidence)
             found.check([interval.low, interval.high], [expected.low, expected.high])
     found.report()
@@ -104,8 +104,8 @@ def test_means_of_tasks() -> None:
     for rng, matrix in matrices():
         confidence = rng.choice([0.5, 0.9, 0.95, 0.99])
         means, estimate = [average(row) for row in matrix], mean_of_tasks(matrix, confidence=confidence)
-        error = scipy_stats.sem(means)
-        half = scipy_stats.t.ppf((1 + confidence) / 2, len(means) - 1) * error
+        error = scipy.stats.sem(means)
+        half = scipy.stats.t.ppf((1 + confidence) / 2, len(means) - 1) * error
         found.check(
             [estimate.mean, estimate.error, estimate.interval.low, estimate.interval.high],
             [average(means), error, average(means) - half, average(means) + half],
@@ -118,7 +118,7 @@ def test_clustered_errors() -> None:
     for _, matrix in matrices():
         values = list(chain.from_iterable(matrix))
         influence = [len(matrix) / len(values) * (sum(row) - len(row) * average(values)) for row in matrix]
-        found.check([clustered_error(matrix)], [scipy_stats.sem(influence)])
+        found.check([clustered_error(matrix)], [scipy.stats.sem(influence)])
     found.report()
 
 
@@ -127,7 +127,7 @@ def test_paired_differences() -> None:
     for rng, matrix in matrices():
         other = [[rng.triangular(0, 1, max(row)) for _ in range(rng.randint(1, 5))] for row in matrix]
         paired = paired_difference(dict(enumerate(matrix)), dict(enumerate(other))).difference
-        expected = scipy_stats.ttest_rel([average(row) for row in matrix], [average(row) for row in other])
+        expected = scipy.stats.ttest_rel([average(row) for row in matrix], [average(row) for row in other])
         interval = expected.confidence_interval(0.95)
         found.check(
             [paired.mean / paired.error, paired.interval.low, paired.interval.high],
@@ -140,7 +140,7 @@ def test_student_quantiles() -> None:
     found = Comparison("student_quantile")
     freedoms = [*range(1, 160), 199, 999, 1_000, 1_001, 50_001, 10_000_000]
     for confidence in (0.01, 0.5, 0.9, 0.95, 0.99, 0.9999):
-        expected = scipy_stats.t.ppf((1 + confidence) / 2, freedoms)
+        expected = scipy.stats.t.ppf((1 + confidence) / 2, freedoms)
         found.check([student_quantile(freedom, confidence) for freedom in freedoms], expected)
     found.report()
 
@@ -152,7 +152,7 @@ def test_bootstrap_intervals() -> None:
         means = [average(row) for row in matrix]
         if len(means) < 5:
             continue
-        theirs = scipy_stats.bootstrap(
+        theirs = scipy.stats.bootstrap(
             (means,), mean_of, n_resamples=10_000, method="percentile", rng=20_260_701, vectorized=True
         ).confidence_interval
         ours = bootstrap_interval(matrix)
