@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
-from bench import browsing, claimers, claims, commands, fairness, growth, idle, live, routes, storm, trials
+from bench import browsing, claimers, claims, commands, datapoints, fairness, growth, idle, live, routes, storm, trials
 from bench.figures import Figures
 from bench.machine import load, machine
 from bench.options import Options
@@ -27,6 +27,7 @@ MEASURES: Mapping[str, Callable[[Options], Figures]] = {
     "status": commands.status,
     "first-start": commands.first_start,
     "warm-start": commands.warm_start,
+    "datapoint": datapoints.datapoint,
     "routes": routes.routes,
     "browse": browsing.browsing,
     "idle": idle.idle,

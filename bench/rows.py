@@ -100,6 +100,15 @@ ROWS = (
         4,
     ),
     Row(
+        "datapoint",
+        "the gateway's `run/datapoint` of a trivial oracle task, from the request to its answer",
+        "the bare trial of the same task, from the submission to the recorded outcome",
+        "s",
+        "p50",
+        1.5,
+        of="ratio",
+    ),
+    Row(
         "routes",
         "the slowest route that reads, with 100,000 trials in the database",
         "`/health` of the same server, which is one statement",
