@@ -109,7 +109,7 @@ class Delivery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: Annotated[Url, Field(description="Presigned, for PUT.", examples=["https://storage.example/in/job.tar.gz"])]
+    url: Annotated[Url, Field(description="Presigned, for PUT.", examples=["https://storage.example/in/job.zip"])]
     secret: Secret | None = Field(None, repr=False)
 
 
