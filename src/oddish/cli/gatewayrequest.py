@@ -7,11 +7,9 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from oddish.cli.pairs import split_values, split_variables
-from oddish.cli.sweep.document import read_document
 from oddish.client.gatewayjobs import GatewayAgent, HarborExtensions
 from oddish.client.types import JSON
 from oddish.errors import InvalidInput
-from oddish.tasks.plainyaml import Unreadable
 
 
 def request_of(
@@ -74,6 +72,9 @@ def agent_of(
 
 
 def _read(file: Path) -> Mapping[str, JSON]:
+    from oddish.cli.sweep.document import read_document
+    from oddish.tasks.plainyaml import Unreadable
+
     try:
         return read_document(file).values
     except Unreadable as error:
