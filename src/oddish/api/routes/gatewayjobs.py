@@ -48,7 +48,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
         "description": "`job.queued`, `trial.started`, `trial.phase`, `trial.finished` and, at last, `job.finished`, "
         "with ids that count from 1. A comment says now and then that there is nothing new. Ask again where a stream "
         "ends without `job.finished`.",
-        "content": {eventstream.MEDIA_TYPE: {"schema": {"type": "string"}, "example": examples.EVENTS}},
+        "content": {eventstream.MEDIA_TYPE: {"example": examples.EVENTS}},
     },
     204: {"description": "The last event was read: there is no more."},
 }
