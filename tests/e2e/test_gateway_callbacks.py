@@ -37,8 +37,8 @@ async def test_a_job_is_told_of_delivered_and_written_back(
             "deliver": {"url": f"{hook.url}/in.zip"},
             "writeback": {"url": f"{hook.url}/results"},
         }
-        order = Order("execute", "solved", request, request, request["metadata"], request["agents"], 1, True)
-        await prepare(deployment.database, CALLER, deployed.limits(settings))
+        order = Order("execute", "solved", request, request, request["agents"], 1, True)
+        await prepare(deployment.database, CALLER, deployed.limits(settings), order.agents)
         async with deployment.database.begin() as connection:
             job = await create(connection, deployment.keyring, CALLER, order, retention=timedelta(days=1))
         async with RunningWorker(settings):

@@ -72,7 +72,7 @@ async def asked(host: ArchiveHost) -> bool:
 
 
 async def ordered(deployment: Deployment, settings: Settings, kind: Kind, request: Mapping[str, Any]) -> GatewayJob:
-    order = Order(kind, "solved", request, {}, request["metadata"], [], 1, True)
+    order = Order(kind, "solved", request, request, [], 1, True)
     await prepare(deployment.database, CALLER, deployed.limits(settings), order.agents)
     async with deployment.database.begin() as connection:
         return await create(connection, deployment.keyring, CALLER, order, retention=timedelta(days=1))

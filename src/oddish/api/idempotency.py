@@ -112,9 +112,9 @@ class Repeatable:
             "Other calls with this Idempotency-Key were carried out meanwhile.", fix="Send the request again."
         )
 
-    async def answer(self, work: Work, *, status_code: int = 200) -> Response:
+    async def answer(self, work: Work) -> Response:
         """As ``run``, ready to be sent."""
-        return (await self.run(work)).response(status_code)
+        return (await self.run(work)).response()
 
     def part(self, index: int, body: bytes) -> "Repeatable":
         """An element of a batch, repeatable by itself."""

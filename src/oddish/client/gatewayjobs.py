@@ -6,8 +6,6 @@ from oddish.client.types import JSON
 
 type JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
-UNFINISHED = frozenset({"queued", "running"})
-
 
 class JobMetadata(TypedDict):
     """Whatever else it has is kept with the job."""

@@ -90,11 +90,6 @@ def callback_of(request: Mapping[str, Any] | None, kind: Kind, place: int) -> Ca
     return Callback(found["url"], found.get("secret"))
 
 
-def message_id(job_id: str, kind: Kind, place: int, event_seq: int) -> str:
-    """The same in every attempt, so that a receiver can tell that it has the message already."""
-    return f"{job_id}.{kind}.{place}.{event_seq}"
-
-
 class Signature:
     """Signs a message while its body goes by."""
 

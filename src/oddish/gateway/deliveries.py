@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.gateway.callbacks import Attempted, Kind, Outcome, message_id
+from oddish.gateway.callbacks import Attempted, Kind, Outcome
 
 CHANNEL = "oddish_callbacks"
 """Notified when something is owed."""
@@ -98,7 +98,8 @@ class Due:
 
     @property
     def message_id(self) -> str:
-        return message_id(self.job_id, self.kind, self.place, self.event_seq)
+        """The same in every attempt, so that a receiver can tell that it has the message already."""
+        return f"{self.job_id}.{self.kind}.{self.place}.{self.event_seq}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class QuotaReached(Conflict):
 
 @dataclass(frozen=True)
 class GatewayJob:
-    """A row, as it is stored."""
+    """A row, as far as it is read."""
 
     id: str
     org_id: str
@@ -70,9 +70,7 @@ class GatewayJob:
     task_version_id: str | None
     retry_of: str | None
     retried_exceptions: Sequence[str]
-    idempotency_key: str | None
     workspace_key: str | None
-    cancelled_at: datetime | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -91,9 +89,7 @@ class Order:
     request: Mapping[str, Any] = field(repr=False)
     """All of it, as JSON; kept encrypted."""
     shown: Mapping[str, Any]
-    """It without what is secret."""
-    metadata: Mapping[str, Any]
-    """As it is shown."""
+    """It without what is secret, ``metadata`` among it."""
     agents: Sequence[Mapping[str, Any]]
     """As they are shown."""
     pass_at_k: int
@@ -102,7 +98,6 @@ class Order:
     retried_exceptions: Sequence[str] = ()
     task_version_id: str | None = None
     """Runs that version; no archive is fetched."""
-    idempotency_key: str | None = None
 
 
 _COLUMNS = [table.c[entry.name] for entry in fields(GatewayJob)]
@@ -146,7 +141,7 @@ async def create(
                 task_slug=order.task_slug,
                 request=order.shown,
                 secret_id=secret_id,
-                metadata=order.metadata,
+                metadata=order.shown["metadata"],
                 agents=order.agents,
                 pass_at_k=order.pass_at_k,
                 require_verifier_evidence=order.require_verifier_evidence,
@@ -154,7 +149,6 @@ async def create(
                 task_version_id=order.task_version_id,
                 retry_of=order.retry_of,
                 retried_exceptions=list(order.retried_exceptions),
-                idempotency_key=order.idempotency_key,
             )
             .returning(*_COLUMNS)
         )

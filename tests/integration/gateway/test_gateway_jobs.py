@@ -36,7 +36,6 @@ async def created(deployment: Deployment, task_slug: str = "t") -> GatewayJob:
         task_slug=task_slug,
         request={"metadata": {"task_archive_url": SIGNED}},
         shown=shown,
-        metadata=shown["metadata"],
         agents=[{"name": "a", "harbor_agent": "oracle", "model": None}],
         pass_at_k=1,
         require_verifier_evidence=True,

@@ -69,9 +69,7 @@ class Gateway:
             "agents": agents or [{"name": "a", "harbor_agent": "oracle"}],
             "pass_at_k": pass_at_k,
         }
-        return await self.ordered(
-            Order("execute", "my task", request, request, request["metadata"], request["agents"], pass_at_k, True)
-        )
+        return await self.ordered(Order("execute", "my task", request, request, request["agents"], pass_at_k, True))
 
     async def ordered(self, order: Order) -> GatewayJob:
         await prepare(self.deployment.database, CALLER, LIMITS, order.agents)
@@ -191,7 +189,7 @@ async def test_a_refill_runs_the_version_of_its_parent_and_fetches_nothing(gatew
     parent = await gateway.found(parent)
     request = {"agents": [{"name": "a", "harbor_agent": "oracle"}], "pass_at_k": 2}
     child = await gateway.ordered(
-        Order("execute", "my task", request, {}, {}, [], 2, True, parent.id, ["E"], parent.task_version_id)
+        Order("execute", "my task", request, {"metadata": {}}, [], 2, True, parent.id, ["E"], parent.task_version_id)
     )
     del gateway.host.files["/once.zip"]
     await gateway.take()
@@ -274,7 +272,7 @@ async def test_a_verification_has_succeeded_with_an_exit_code(
 ) -> None:
     metadata = {"task_archive_url": gateway.host.put("task.zip", zipped(EXAMPLE))}
     job = await gateway.ordered(
-        Order("verify", "my task", {"metadata": metadata, "repeats": 1}, {}, metadata, [], 1, True)
+        Order("verify", "my task", {"metadata": metadata, "repeats": 1}, {"metadata": metadata}, [], 1, True)
     )
     await gateway.take()
     [held] = await gateway.claim(POOL)

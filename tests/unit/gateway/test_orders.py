@@ -35,10 +35,10 @@ def test_a_job_keeps_all_that_was_asked_for_and_shows_nothing_secret() -> None:
     request = asked(agents=[agent(agent_env=env)], pass_at_k=3, **CALLBACKS)
     order = execution(request, evidence_deployed=True)
     assert order.request == request
-    assert "s3cr3t" not in json.dumps([order.shown, order.metadata, order.agents])
+    assert "s3cr3t" not in json.dumps([order.shown, order.agents])
     assert order.shown["agents"][0]["harbor_extensions"]["agent_env"] == {"OPENAI_API_KEY": None, "LANG": "C"}
     assert order.shown["notifications"] == [{"url": "https://hooks.example/a", "events": ["job.finished"]}]
-    assert order.metadata == {"task_archive_url": "https://storage.example/my-task.zip", "step": 7}
+    assert order.shown["metadata"] == {"task_archive_url": "https://storage.example/my-task.zip", "step": 7}
     assert order.agents == [{"name": "a", "harbor_agent": "codex", "model": "openai/gpt-5"}]
     assert (order.kind, order.pass_at_k) == ("execute", 3)
 
@@ -73,7 +73,7 @@ def test_a_verification_is_repeated_as_often_as_asked() -> None:
     order = verification(VerifyTask.model_validate(body).model_dump(mode="json"), evidence_deployed=True)
     assert (order.kind, order.pass_at_k, order.agents) == ("verify", 4, [])
     assert order.shown["workspace_fixture_url"] == "https://storage.example/my-workspace.zip"
-    assert "s3cr3t" not in json.dumps([order.shown, order.metadata])
+    assert "s3cr3t" not in json.dumps(order.shown)
 
 
 @pytest.mark.parametrize("kept", [True, False])
