@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oddish.documents import mapping, mappings, text
-from oddish.viewer.projects import without_nothing
+from oddish.viewer.fields import without_nothing
 from oddish.viewer.traces import Message, ToolCall
 
 _ROLES = {"agent": "assistant", "user": "user", "system": "system"}

@@ -103,3 +103,8 @@ def shown(value: object) -> str:
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
     text = json.dumps(value[: SHOWN + 1] if isinstance(value, str) else value, ensure_ascii=False)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def without_nothing(**members: Any) -> dict[str, Any]:
+    """The members that are there: no null, no empty list or object."""
+    return {name: value for name, value in members.items() if value is not None and value not in ([], {})}

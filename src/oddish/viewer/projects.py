@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oddish.documents import mapping
-from oddish.viewer.fields import Fields, shown
+from oddish.viewer.fields import Fields, shown, without_nothing
 from oddish.viewer.findings import Notes
 
 EXPERIMENTAL = "experimental"
@@ -88,8 +88,3 @@ def read_dataset(document: Mapping[str, Any], notes: Notes) -> Dataset:
 def dataset_document(dataset: Dataset) -> dict[str, Any]:
     """What ``read_dataset`` reads as ``dataset``."""
     return without_nothing(label=dataset.label, notes=dataset.notes) | dict(dataset.extra)
-
-
-def without_nothing(**members: Any) -> dict[str, Any]:
-    """The members that are there: no null, no empty list or object."""
-    return {name: value for name, value in members.items() if value is not None and value not in ([], {})}

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from oddish.documents import finite_number
-from oddish.viewer.fields import Fields
+from oddish.viewer.fields import Fields, without_nothing
 from oddish.viewer.findings import Notes
-from oddish.viewer.projects import without_nothing
 
 LINE_LIMIT = 64 * 1024
 

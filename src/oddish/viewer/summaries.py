@@ -6,9 +6,8 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from oddish.outcome import PASS
-from oddish.viewer.fields import Fields, shown
+from oddish.viewer.fields import Fields, shown, without_nothing
 from oddish.viewer.findings import Notes
-from oddish.viewer.projects import without_nothing
 
 SEPARATOR = "|"
 MOST_ATTEMPTS = 10_000

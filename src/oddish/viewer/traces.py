@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oddish.documents import mapping, text
-from oddish.viewer.fields import Fields, shown
+from oddish.viewer.fields import Fields, shown, without_nothing
 from oddish.viewer.findings import Notes
-from oddish.viewer.projects import without_nothing
 
 
 @dataclass(frozen=True, slots=True)

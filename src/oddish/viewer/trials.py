@@ -6,7 +6,7 @@ from typing import Any
 
 from oddish.documents import finite_number, mapping, mappings, moment, text
 from oddish.outcome import primary_reward
-from oddish.viewer.projects import without_nothing
+from oddish.viewer.fields import without_nothing
 from oddish.viewer.summaries import SEPARATOR
 
 NO_MODEL = "none"
