@@ -12,16 +12,13 @@ from oddish.cli.gatewayrequest import agent_of, request_of
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
 from oddish.cli.output import print_json, print_line, say
-from oddish.cli.session import connect, resolve
+from oddish.cli.session import PATIENT, connect, resolve
 from oddish.cli.tables import print_table, status_text, table
 from oddish.cli.text import age, command, one_line
 from oddish.client import Client
 from oddish.client.endpoint import gateway_endpoint
 from oddish.client.gatewayjobs import ExecuteTasks, JobAccepted, VerifyTask
-from oddish.client.retry import RetryPolicy
 
-PATIENT = RetryPolicy(reconnects=80)
-"""A server that was there once may be away for ten minutes."""
 LISTED = 20
 
 archive_argument = click.argument("archive", metavar="[ARCHIVE_URL]", required=False)

@@ -12,13 +12,12 @@ from oddish.cli.lookup import FoundTrial, find
 from oddish.cli.options import api_option
 from oddish.cli.output import say
 from oddish.cli.progress import trial_line
-from oddish.cli.session import connect, resolve
+from oddish.cli.session import PATIENT, connect, resolve
 from oddish.cli.spending import spent
 from oddish.cli.telling import JsonLines, Readable, Teller, ended, stored
 from oddish.cli.text import command, joined
 from oddish.cli.trials import detail, finished, succeeded
 from oddish.client import Client
-from oddish.client.retry import RetryPolicy
 from oddish.client.transcripts import read_transcript
 from oddish.client.types import Trial
 from oddish.errors import Conflict, NotFound
@@ -26,8 +25,6 @@ from oddish.errors import Conflict, NotFound
 if TYPE_CHECKING:
     from oddish.client.live import News
 
-PATIENT = RetryPolicy(reconnects=80)
-"""A server that was there once may be away for ten minutes."""
 EXAMPLES = """\b
 Examples:
   oddish logs hello-world-1a2b3c4d-0

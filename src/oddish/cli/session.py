@@ -21,6 +21,8 @@ FOREIGN_KEY = (
     f"Unset {KEY} to use this machine's own key, set it to a key made here, or name the server it is for with "
     "ODDISH_API_URL."
 )
+PATIENT = RetryPolicy(reconnects=80)
+"""A server that was there once may be away for ten minutes."""
 _NO_WORKER = "no_worker"
 
 
