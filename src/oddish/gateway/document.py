@@ -17,6 +17,7 @@ PURPOSE = "task_authoring"
 """Of what ``verify-task`` comes to."""
 NO_SCORE = "A run of the verifier alone says whether the task is sound, and is nobody's score."
 CANCELLED = "The job was cancelled before any of its trials began."
+DELETED = "The trials of the job were deleted."
 _COUNTED = {"queued": "queued", "running": "running", "retrying": "queued"}
 
 
@@ -84,13 +85,17 @@ def job_document(
 
 def job_outcome(job: GatewayJob, trials: Sequence[JobTrial]) -> StrictOutcome:
     """Of a job that has ended, under the policy ``strict``."""
-    outcome = strict_outcome(strict_trials(job, trials), require_verifier_evidence=job.require_verifier_evidence)
+    needs_evidence = job.require_verifier_evidence and job.kind != "verify"
+    outcome = strict_outcome(strict_trials(job, trials), require_verifier_evidence=needs_evidence)
     if not trials:
-        message = job.error["message"] if job.error else CANCELLED
+        message = job.error["message"] if job.error else CANCELLED if job.status == "cancelled" else DELETED
         return replace(outcome, status="errored", reasons=(message,))
-    if job.kind == "verify":
+    objections = [NO_SCORE] if job.kind == "verify" else []
+    if (missing := job.pass_at_k * max(len(job.agents), 1) - len(trials)) > 0:
+        objections.append(f"{missing} of its trials were deleted; what is left is not what was asked for.")
+    if objections:
         status = "unverified" if outcome.status == "scored" else outcome.status
-        return replace(outcome, status=status, valid_for_scoring=False, reasons=(*outcome.reasons, NO_SCORE))
+        return replace(outcome, status=status, valid_for_scoring=False, reasons=(*outcome.reasons, *objections))
     return outcome
 
 

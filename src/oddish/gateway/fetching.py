@@ -4,6 +4,7 @@ Each redirect is checked like the first address.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from oddish.room import is_full
 
 CHUNK_BYTES = 256 * 1024
 MOST_REDIRECTS = 5
+LEAST_RATE = 16 * 1024
+"""Bytes a second, on average, after a while: a host that drips would occupy a worker that others wait for."""
 REDIRECTS = {301, 302, 303, 307, 308}
 
 
@@ -63,6 +66,8 @@ class Fetcher:
     total_seconds: float
     allowed: AllowedHosts
     resolve: Resolver = system_resolver
+    patience_seconds: float = 20.0
+    """Before the rate counts."""
 
     async def fetch(self, address: Address, destination: Path) -> Fetched:
         """Write what is at ``address`` to the new file ``destination``, which is gone again when this fails.
@@ -105,12 +110,13 @@ class Fetcher:
     async def _write(self, address: Address, answer: httpx2.Response, destination: Path) -> Fetched:
         _require_content(address, answer)
         self._require_size(address, int(answer.headers.get("Content-Length", "0")))
-        digest, size = sha256(), 0
+        digest, size, began = sha256(), 0, time.monotonic()
         with destination.open("xb") as file:
             try:
                 async for chunk in answer.aiter_raw(CHUNK_BYTES):
                     size += len(chunk)
                     self._require_size(address, size)
+                    self._require_rate(address, size, time.monotonic() - began)
                     digest.update(chunk)
                     await asyncio.to_thread(file.write, chunk)
             except httpx2.TransportError as error:
@@ -122,6 +128,13 @@ class Fetcher:
             raise ArchiveTooLarge(
                 f"The archive at {address.shown} is larger than {self.max_bytes} bytes.",
                 fix="Leave out what the task does not need, or ask the operator (SANDBOX_HARBOR_MAX_ARCHIVE_BYTES).",
+            )
+
+    def _require_rate(self, address: Address, size: int, seconds: float) -> None:
+        if seconds > self.patience_seconds and size < LEAST_RATE * seconds:
+            raise ArchiveUnreachable(
+                f"{address.shown} sends {size / seconds:.0f} bytes a second, and {LEAST_RATE} are the least.",
+                fix="Host the archive where it can be fetched faster.",
             )
 
 

@@ -16,6 +16,8 @@ MOST_TRIALS = 512
 MOST_AGENTS = 32
 MOST_REPEATS = 50
 MOST_NOTIFICATIONS = 10
+MOST_METADATA = 16 * 1024
+"""Bytes of a job's metadata as JSON: lists of jobs show it."""
 
 ARCHIVE = "https://storage.example/tasks/my-task.zip"
 FIXTURE = "https://storage.example/fixtures/my-workspace.zip"
@@ -52,6 +54,12 @@ class JobMetadata(RequestBody):
         Url, Field(description="Of a zip of the task's directory, which a worker fetches.", examples=[ARCHIVE])
     ]
 
+    @model_validator(mode="after")
+    def _limit(self) -> Self:
+        if (size := len(self.model_dump_json())) > MOST_METADATA:
+            raise ValueError(f"{size} bytes are more than the {MOST_METADATA} that metadata may have.")
+        return self
+
 
 class HarborExtensions(BaseModel):
     """How the trials of one agent are run."""
@@ -63,7 +71,7 @@ class HarborExtensions(BaseModel):
         description="Variables of the agent. Values of secret-named ones are encrypted and never shown again.",
     )
     kwargs: dict[Name, Any] = Field(default_factory=dict, description="Arguments of Harbor's agent.")
-    n_concurrent: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = Field(
+    n_concurrent: Annotated[int, Field(ge=1, le=MOST_TRIALS, strict=True)] | None = Field(
         None, description="Trials of this agent that run at once. Default: `pass_at_k`, and 16 at most."
     )
     override_timeout_sec: Seconds | None = Field(None, description="Of the agent, instead of the task's.")
@@ -87,6 +95,8 @@ class HarborExtensions(BaseModel):
 
 class GatewayAgent(RequestBody):
     """One agent and model that is to have a go at the task."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: Name = Field(description="By which the caller knows it; each agent of a job has its own.", examples=["a"])
     harbor_agent: Name = Field(description="As Harbor calls it.", examples=["oracle"])
@@ -136,7 +146,7 @@ class JobRequest(RequestBody):
     def _require_archive(cls, values: Any) -> Any:
         """Apart from the other members: callers know this refusal by its words."""
         if isinstance(values, dict):
-            metadata = values.get("metadata", {})
+            metadata = values.get("metadata") or {}
             if isinstance(metadata, dict) and metadata.get("task_archive_url") in (None, ""):
                 misplaced = "task_archive_url" in values
                 raise ArchiveUrlMissing(
@@ -165,7 +175,7 @@ class ExecuteTasks(JobRequest):
     model_config = ConfigDict(json_schema_extra={"examples": [ENQUEUE]})
 
     agents: Annotated[list[GatewayAgent], Field(min_length=1, max_length=MOST_AGENTS)]
-    pass_at_k: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = Field(1, description="Trials of each agent.")
+    pass_at_k: Annotated[int, Field(ge=1, le=MOST_TRIALS, strict=True)] = Field(1, description="Trials of each agent.")
     require_verifier_evidence: bool | None = Field(
         None,
         description="Whether a reward may be scored only if the verifier's report names a test. Default: as the "
@@ -190,7 +200,7 @@ class VerifyTask(JobRequest):
     workspace_fixture_url: Url | None = Field(
         None, description="Of a zip that is laid over the task's `visible_seed` in /workspace.", examples=[FIXTURE]
     )
-    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS, strict=True)] = Field(
         1, description="How often the verifier runs: one that does not always say the same is found out."
     )
     environment: Name | None = Field(None, description="Where it runs. Default: what workers prefer.")

@@ -9,7 +9,12 @@ from oddish.errors import InvalidInput
 from oddish.registries import RegistryLogin
 from oddish.secrecy import SHORTEST_SECRET, is_secret_name
 
-_SECRET_WORDS = frozenset({"key", "apikey", "secret", "token", "password", "credential", "credentials", "auth"})
+_SECRET_WORDS = frozenset(
+    {"key", "apikey", "secret", "token", "password", "passwd", "passphrase", "credential", "credentials", "auth"}
+    | {"authorization"}
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+"""Of a name in whatever style: api_key, accessToken, X-Auth."""
 
 
 class PlainSecret(InvalidInput):
@@ -79,5 +84,5 @@ def refuse_plain_secrets(where: str, value: object) -> None:
 
 
 def _is_plain_secret(name: object, member: object) -> bool:
-    words = set(re.split(r"[^a-z0-9]+", str(name).lower()))
+    words = {word.lower() for word in _WORD.findall(str(name))}
     return isinstance(member, str) and len(member) >= SHORTEST_SECRET and bool(words & _SECRET_WORDS)

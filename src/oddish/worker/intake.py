@@ -20,7 +20,7 @@ from oddish.worker.execution import Services
 from oddish.worker.metrics import REFUSED
 from oddish.worker.persistence import insist, passing
 
-FETCH_SECONDS = 900.0
+FETCH_SECONDS = 300.0
 """For one archive."""
 
 log = structlog.get_logger()

@@ -122,6 +122,8 @@ def test_a_follower_is_told_of_a_job_until_it_ends(server: Server, client: httpx
     again = client.get(events)
     assert told(again.iter_lines()) == [(1, "job.queued"), (2, "job.finished")]
     assert told(client.get(events, headers={"Last-Event-ID": "1"}).iter_lines()) == [(2, "job.finished")]
+    for no_id in ("", "abc", "-1", "9" * 40):
+        assert len(told(client.get(events, headers={"Last-Event-ID": no_id}).iter_lines())) == 2
     assert client.get(events, headers={"Last-Event-ID": "2"}).status_code == 204
     assert not server.services.gateway_feeds.followers
     job = client.get(f"{ROOT}/jobs/{job_id}").json()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oddish.gateway.document import JobTrial, job_document, job_summary
+from oddish.gateway.document import NO_SCORE, JobTrial, job_document, job_summary
 from oddish.gateway.jobs import GatewayJob
 from oddish.outcome import AttemptFacts, RecordedException
 from oddish.schemas.base import ResponseBody
@@ -125,6 +125,13 @@ def test_a_reward_without_a_report_is_scored_on_trust_alone(required: bool, vali
     assert (found["status"], found["outcome"]["valid_for_scoring"]) == ("succeeded", valid)
 
 
+def test_a_job_whose_trials_were_deleted_is_not_vouched_for() -> None:
+    found = document(ended("succeeded", pass_at_k=3), trial(SOLVED))["outcome"]
+    assert (found["status"], found["valid_for_scoring"]) == ("unverified", False)
+    assert found["reasons"] == ["2 of its trials were deleted; what is left is not what was asked for."]
+    assert document(ended("succeeded"))["outcome"]["reasons"] == ["The trials of the job were deleted."]
+
+
 def test_a_job_without_trials_says_why() -> None:
     error = {"code": "archive_too_large", "message": "The archive holds more than 1 GB."}
     found = document(ended("failed", error=error))
@@ -138,7 +145,7 @@ def test_a_job_without_trials_says_why() -> None:
 def verified(*runs: tuple[int | None, float | None]) -> dict[str, Any]:
     trials = [
         trial(
-            AttemptFacts("done", rewards=None if reward is None else {"reward": reward}, reported_tests=1),
+            AttemptFacts("done", rewards=None if reward is None else {"reward": reward}),
             number,
             agent="verify",
             exit_code=code,
@@ -151,6 +158,7 @@ def verified(*runs: tuple[int | None, float | None]) -> dict[str, Any]:
 
 def test_a_verification_says_what_the_tests_came_to_and_is_no_score() -> None:
     found = verified((0, 1.0))
+    assert found["outcome"]["reasons"] == [NO_SCORE]
     assert (found["purpose"], found["valid_for_scoring"], found["reward"]) == ("task_authoring", False, 1.0)
     assert found["outcome"]["valid_for_scoring"] is False
     assert found["outcome"]["status"] == "unverified"

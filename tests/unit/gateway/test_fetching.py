@@ -1,8 +1,10 @@
 """Archives are fetched from where was checked, and from nowhere else."""
 
 import asyncio
+import contextlib
 import hashlib
 import ipaddress
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -82,6 +84,7 @@ def fetch(
     *answers: Sequence[str],
     allowed: AllowedHosts = LOOPBACK,
     total_seconds: float = 20,
+    patience_seconds: float = 20,
 ) -> Fetched:
     """With a name service that gives ``answers`` one after the other, and the last one from then on."""
     waiting = list(answers or [["127.0.0.1"]])
@@ -90,7 +93,7 @@ def fetch(
         found = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         return [ipaddress.ip_address(place) for place in found]
 
-    fetcher = Fetcher(LIMIT, total_seconds, allowed, resolve)
+    fetcher = Fetcher(LIMIT, total_seconds, allowed, resolve, patience_seconds)
     return asyncio.run(fetcher.fetch(parse_address(address), tmp_path / "task.zip"))
 
 
@@ -211,6 +214,22 @@ def test_a_compressed_answer_is_refused(tmp_path: Path, host: Host) -> None:
 def test_an_answer_that_breaks_off_leaves_nothing(tmp_path: Path, host: Host) -> None:
     host.answers["/task.zip"] = answer(200, CONTENT, Content_Length=str(len(CONTENT) + 1))
     refused(tmp_path, ArchiveUnreachable, f"http://files.example:{host.port}/task.zip")
+
+
+def test_a_host_that_drips_is_given_up(tmp_path: Path, host: Host) -> None:
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                handler.wfile.write(b"x")
+                handler.wfile.flush()
+                time.sleep(0.01)
+
+    host.answers["/task.zip"] = drip
+    address = f"http://files.example:{host.port}/task.zip"
+    error = refused(tmp_path, ArchiveUnreachable, address, patience_seconds=0.1)
+    assert "bytes a second" in error.message
 
 
 def test_a_slow_answer_is_given_up(tmp_path: Path, host: Host) -> None:

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from oddish.schemas.gateway import ARCHIVE, ENQUEUE, FIXTURE, HOOK, VERIFY, ArchiveUrlMissing, ExecuteTasks, VerifyTask
+from oddish.schemas.gateway import (
+    ARCHIVE,
+    ENQUEUE,
+    FIXTURE,
+    HOOK,
+    MOST_METADATA,
+    VERIFY,
+    ArchiveUrlMissing,
+    ExecuteTasks,
+    VerifyTask,
+)
 
 
 def agents(*names: str, **extensions: Any) -> list[dict[str, Any]]:
@@ -21,9 +31,11 @@ def test_the_examples_are_accepted() -> None:
     assert (verification.repeats, list(verification.addresses)) == (1, [ARCHIVE, FIXTURE])
 
 
-@pytest.mark.parametrize("metadata", [{}, {"task_archive_url": None}, {"task_archive_url": ""}], ids=repr)
+@pytest.mark.parametrize("metadata", [None, {}, {"task_archive_url": None}, {"task_archive_url": ""}], ids=repr)
 @pytest.mark.parametrize("body", [ExecuteTasks, VerifyTask])
-def test_the_archive_is_asked_for_by_name(body: type[ExecuteTasks | VerifyTask], metadata: dict[str, Any]) -> None:
+def test_the_archive_is_asked_for_by_name(
+    body: type[ExecuteTasks | VerifyTask], metadata: dict[str, Any] | None
+) -> None:
     with pytest.raises(ArchiveUrlMissing) as refused:
         body.model_validate(ENQUEUE | {"metadata": metadata})
     assert refused.value.message == "metadata.task_archive_url is required."
@@ -49,6 +61,9 @@ def test_what_is_not_known_of_the_metadata_is_kept() -> None:
         ({"agents": agents("a", agent_env={"1A": "b"})}, "'1A' is no name of a variable"),
         ({"agents": []}, "at least 1"),
         ({"pass_at_k": 0}, "pass_at_k"),
+        ({"pass_at_k": True}, "pass_at_k"),
+        ({"agents": [{"name": "a", "harbor_agent": "oracle", "pass_at_k": 9}]}, "agents.0.pass_at_k"),
+        ({"metadata": {"task_archive_url": ARCHIVE, "x": "y" * MOST_METADATA}}, "that metadata may have"),
         ({"metadata": "https://storage.example/a.zip"}, "metadata"),
         ({"notifications": [{"url": HOOK, "events": ["job.begun"]}]}, "job.queued"),
     ],

@@ -26,6 +26,9 @@ def test_secret_named_variables_lose_their_values() -> None:
         {"api_key": "sk-12345678"},
         {"nested": [{"auth-token": "sk-12345678"}]},
         {"headers": {"X-Password": "sk-12345678"}},
+        {"headers": {"Authorization": "Bearer 12345678"}},
+        {"accessToken": "sk-12345678"},
+        {"HTTPAuth": "sk-12345678"},
     ],
 )
 def test_credentials_elsewhere_are_refused_without_showing_them(value: object) -> None:

@@ -1,6 +1,7 @@
 """The job gateway: how its jobs are, what they left, and cancelling them."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -42,7 +43,6 @@ from oddish.schemas.gatewayjobs import (
 ROOT = "/sandbox/harbor/v2"
 LINK_SECONDS = 3600
 MOST_LINKS = 1000
-MOST_EVENTS = 2**63 - 1
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "`job.queued`, `trial.started`, `trial.phase`, `trial.finished` and, at last, `job.finished`, "
@@ -56,6 +56,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 type Limit = Annotated[int, Query(ge=1, le=1000)]
 
 router = new_router()
+_EVENT_ID = re.compile(r"[0-9]{1,18}")
 
 
 @router.get(f"{ROOT}/jobs", tags=["gateway"])
@@ -84,16 +85,17 @@ async def follow_events(
     principal: PrincipalOf,
     services: ServicesOf,
     last_event_id: Annotated[
-        int, Header(ge=0, le=MOST_EVENTS, description="The id of the last event that was read.")
-    ] = 0,
+        str | None, Header(description="The id of the last event that was read; what is no id counts as none.")
+    ] = None,
 ) -> Response:
     """What happens to a job, as it happens, from the first event on or from the one after `Last-Event-ID`."""
+    read = int(last_event_id) if last_event_id and _EVENT_ID.fullmatch(last_event_id) else 0
     async with services.reads.connect() as connection:
         job = await jobs.get(connection, principal, job_id)
-        if not job.unfinished and not await events_after(connection, job_id, last_event_id, limit=1):
+        if not job.unfinished and not await events_after(connection, job_id, read, limit=1):
             return Response(status_code=204)
     refuse_crowd(services)
-    return EventStream(follow_job(services.gateway_feeds, services.reads, job_id, last_event_id))
+    return EventStream(follow_job(services.gateway_feeds, services.reads, job_id, read))
 
 
 @router.post(f"{ROOT}/jobs/{{job_id}}/cancel", tags=["gateway"], response_model=JobAccepted)
