@@ -15,9 +15,8 @@ from oddish.db.tables import gateway_jobs, task_versions, users
 from oddish.errors import OddishError
 from oddish.experiments.registry import create_for_job
 from oddish.gateway.fetching import Fetcher
-from oddish.gateway.jobs import GatewayJob, read
+from oddish.gateway.jobs import GatewayJob, read, whole_request
 from oddish.gateway.plans import Plan, archive, fixture, plans
-from oddish.gateway.requests import whole_request
 from oddish.gateway.workspace import keep_workspace
 from oddish.identity.principal import Principal, Scope
 from oddish.keyring import Keyring

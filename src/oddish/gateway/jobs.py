@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oddish import correlation, ids
 from oddish.db.tables import gateway_jobs as table
 from oddish.db.tables import queue_caps, secrets, trials
-from oddish.errors import Conflict, NotFound
+from oddish.errors import Conflict, InvalidInput, NotFound
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel as cancel_jobs
@@ -42,6 +42,12 @@ class QuotaReached(Conflict):
 
     code = "quota_reached"
     status = 429
+
+
+class RequestGone(InvalidInput):
+    """A job whose request is not kept any more: what is secret in it was deleted after its time."""
+
+    code = "request_gone"
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,21 @@ async def get(connection: AsyncConnection, principal: Principal, job_id: str) ->
 async def read(connection: AsyncConnection, job_id: str) -> GatewayJob:
     """One that is there, of any organisation."""
     return _job((await connection.execute(select(*_COLUMNS).where(table.c.id == job_id))).one())
+
+
+async def whole_request(connection: AsyncConnection, keyring: Keyring, job: GatewayJob) -> Mapping[str, Any]:
+    """What was asked for, with its secrets, for as long as they are kept.
+
+    Raises ``RequestGone``, and ``KeyringError`` for what another key has encrypted.
+    """
+    ciphertext = await connection.scalar(select(secrets.c.ciphertext).where(secrets.c.id == job.secret_id))
+    if ciphertext is None:
+        raise RequestGone(
+            f"What was asked for with job {job.id!r} is not kept any more.",
+            fix="Ask for a new job: POST /sandbox/harbor/v2/jobs/execute-tasks.",
+        )
+    request: Mapping[str, Any] = json.loads(keyring.decrypt(ciphertext))
+    return request
 
 
 async def page(

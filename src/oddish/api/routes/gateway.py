@@ -23,7 +23,6 @@ from oddish.gateway.addresses import parse_address, require_zip
 from oddish.gateway.jobs import GatewayJob, Order
 from oddish.gateway.orders import execution, refilling, verification
 from oddish.gateway.refill import plan_refill
-from oddish.gateway.requests import whole_request
 from oddish.gateway.resolution import public_addresses, system_resolver
 from oddish.gateway.trials import find_trials
 from oddish.identity.principal import Principal
@@ -128,7 +127,7 @@ async def retry_errored_trials(
         async with services.reads.connect() as connection:
             job = await jobs.get(connection, principal, job_id)
             refill = plan_refill(job, [found.trial for found in await find_trials(connection, job_id)])
-            request = await whole_request(connection, services.keyring, job)
+            request = await jobs.whole_request(connection, services.keyring, job)
         return refilling(job, request, refill, side_effects=include_side_effects)
 
     return (await Asking(repeatable, principal, services).create(order, said=_refilled)).response(202)
