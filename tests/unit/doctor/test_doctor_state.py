@@ -96,7 +96,7 @@ def test_settings_that_are_known_are_listed_without_their_values() -> None:
 def test_every_variable_that_the_program_names_is_known() -> None:
     modules = set(Path(oddish.__file__).parent.rglob("*.py")) - {Path(own_variables.__file__)}
     source = "".join(path.read_text() for path in modules)
-    quoted = set(re.findall(r"[\"'`](ODDISH_[A-Z0-9_]*[A-Z0-9])[\"'`]", source))
+    quoted = set(re.findall(r"[\"'`]((?:ODDISH|SANDBOX)_[A-Z0-9_]*[A-Z0-9])[\"'`]", source))
     assert quoted - variables.known() == set()
     assert variables.OTHERS - quoted == {*own_variables.TESTS}
 
