@@ -144,7 +144,8 @@ async def test_who_wants_a_key_or_a_cap_that_is_being_pruned_makes_it_anew(
 async def test_a_key_whose_lanes_are_being_made_stays(queue: Queue) -> None:
     await unused_key(queue)
     async with queue.engine.begin() as connection:
-        await connection.execute(text(PREPARE_KEYS), {"keys": ["p/m"], "limits": [queue.limits.of("p/m")]})
+        prepared = {"keys": ["p/m"], "limits": [queue.limits.of("p/m")], "authoritative": True}
+        await connection.execute(text(PREPARE_KEYS), prepared)
         assert (await prune(queue.engine)).keys == 0
     assert (await prune(queue.engine)).keys == 1
 
