@@ -24,7 +24,8 @@ HEARD_CHARACTERS = 4 * 1024 * 1024
 GLANCES = 3
 """Looks at files that are known already, after each one for new files."""
 SPENDING_SECONDS = 5.0
-"""At least between two checkpoints of what an attempt that goes on has spent."""
+"""At least between two checkpoints of what an attempt that goes on has spent, unless it is as much as this:"""
+SPENDING_USD = 0.05
 MOST_LOOKS = 64
 """At what an agent that has ended left unread."""
 
@@ -51,6 +52,7 @@ class Tail:
         """What the agent has spent, if that is to be stored."""
         self._spent_at = -math.inf
         """When it was stored last, by the clock."""
+        self._spent_usd = 0.0
         self.failures = 0
         """In a row."""
         self._redact = redact
@@ -100,7 +102,10 @@ class Tail:
     @property
     def checkpoint(self) -> Spending | None:
         """What the agent has spent, if that is to be stored now."""
-        return self.spent if self._over or self._clock() >= self._spent_at + SPENDING_SECONDS else None
+        if self.spent is None:
+            return None
+        much = (self.spent.cost_usd or 0) >= self._spent_usd + SPENDING_USD
+        return self.spent if much or self._over or self._clock() >= self._spent_at + SPENDING_SECONDS else None
 
     def stored(self, count: int, spent: Spending | None) -> None:
         """The first ``count`` of the pending events are where they belong, and so is what was spent."""
@@ -108,6 +113,7 @@ class Tail:
             self.pending.popleft()
         if spent is not None:
             self._spent_at = self._clock()
+            self._spent_usd = spent.cost_usd or 0
             self.spent = None if self.spent is spent else self.spent
 
     def _look(self, *, last: bool) -> bool:

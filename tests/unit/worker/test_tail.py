@@ -16,17 +16,25 @@ from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
 from oddish.worker.logfiles import Place
-from oddish.worker.tail import SPENDING_SECONDS, Tail
+from oddish.worker.tail import SPENDING_SECONDS, Spend, Tail
 from support.agent_logs import KEPT, captures
 
 
 def make(
-    trial: Path, agent: str = "oracle", max_events: int = 100, clock: Callable[[], float] = time.monotonic
+    trial: Path,
+    agent: str = "oracle",
+    max_events: int = 100,
+    clock: Callable[[], float] = time.monotonic,
+    spend: Spend | None = None,
 ) -> Tail:
     claim = Claim(1, "org", "trial", "trial-0", 1, uuid.uuid4(), 1, 3, 0, 0)
     redactor = Redactor(["correct-horse"])
     place = Place(trial, "agent")
-    return Tail(claim, agent, place, redact=redactor.text, spend=unpriced, max_events=max_events, clock=clock)
+    return Tail(claim, agent, place, redact=redactor.text, spend=spend or unpriced, max_events=max_events, clock=clock)
+
+
+def ten_cents_a_token(usage: Usage) -> Spending:
+    return Spending(input_tokens=usage.input_tokens, cost_usd=(usage.input_tokens or 0) / 10)
 
 
 def unpriced(usage: Usage) -> Spending:
@@ -95,6 +103,17 @@ def test_spending_is_stored_every_few_seconds_and_at_the_end(logs: Path) -> None
     say(3)
     tail.read(last=True)
     assert tokens() == 3
+
+
+def test_what_is_much_is_stored_at_once(logs: Path) -> None:
+    tail = make(logs.parent, "claude-code", clock=lambda: 0.0, spend=ten_cents_a_token)
+    for number in range(1, 4):
+        message = {"id": f"m{number}", "model": "m", "usage": {"input_tokens": 1, "output_tokens": 0}, "content": []}
+        append(logs / "claude-code.txt", json.dumps({"type": "assistant", "message": message}) + "\n")
+        tail.read()
+        assert tail.checkpoint is not None
+        assert tail.checkpoint.input_tokens == number
+        tail.stored(len(tail.pending), tail.checkpoint)
 
 
 def test_the_last_line_needs_no_end(logs: Path) -> None:
