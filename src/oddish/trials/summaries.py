@@ -2,22 +2,36 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, case, func, literal, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    FromClause,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal,
+    select,
+    true,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
 from oddish.db.tables import experiments, task_experiments, tasks, trials, users
-from oddish.experiments.lookup import experiment_id
+from oddish.experiments.lookup import experiment_called
 from oddish.identity.principal import Principal
 from oddish.tasks.missing import no_task
 from oddish.trials.live import is_live
 from oddish.trials.rewards import reward_counts
 
 SHOWN_EXPERIMENTS = 20
+_ORG_ID: BindParameter[str] = bindparam("org_id")
 
 
 @dataclass(frozen=True)
@@ -97,27 +111,8 @@ class TaskFilter:
 
 async def list_tasks(connection: AsyncConnection, principal: Principal, wanted: TaskFilter) -> Sequence[TaskSummary]:
     """Newest first."""
-    statement = _visible(principal.org_id)
-    experiment = None
-    if wanted.experiment is not None:
-        experiment = experiment_id(principal, wanted.experiment)
-        statement = statement.join(
-            task_experiments,
-            and_(task_experiments.c.task_id == tasks.c.id, task_experiments.c.experiment_id == experiment),
-        )
-    if wanted.task_id is not None:
-        statement = statement.where(tasks.c.id == wanted.task_id)
-    if wanted.name is not None:
-        statement = statement.where(tasks.c.name == wanted.name)
-    if wanted.user is not None:
-        statement = statement.where(func.coalesce(tasks.c.user_name, users.c.name) == wanted.user)
-    if wanted.status is None:
-        statement = statement.limit(wanted.limit).offset(wanted.offset)
-    summaries = _summaries(statement, experiment)
-    if wanted.status is not None:
-        summaries = summaries.where(summaries.selected_columns.status == wanted.status)
-        summaries = summaries.limit(wanted.limit).offset(wanted.offset)
-    return await _read(connection, summaries)
+    given = {name: value for name, value in asdict(wanted).items() if value is not None}
+    return await _read(connection, _listing(frozenset(given)), given | {"org_id": principal.org_id})
 
 
 async def task_in_experiment(
@@ -125,25 +120,51 @@ async def task_in_experiment(
 ) -> TaskSummary:
     """The task as it stands in the experiment with that id. Both are there."""
     named = {"org_id": principal.org_id, "task_id": task_id, "experiment_id": experiment}
-    return TaskSummary(**(await connection.execute(_of_one(), named)).one()._mapping)
+    return (await _read(connection, _of_one(), named))[0]
 
 
 async def get_task(connection: AsyncConnection, principal: Principal, task_id: str) -> TaskSummary:
     """Raises ``NotFound``."""
-    found = await _read(connection, _summaries(_visible(principal.org_id).where(tasks.c.id == task_id), None))
+    found = await list_tasks(connection, principal, TaskFilter(task_id=task_id))
     if not found:
         raise no_task(task_id)
     return found[0]
 
 
 @functools.cache
+def _listing(given: frozenset[str]) -> Select[Any]:
+    """By what is ``given`` of a ``TaskFilter``. Built once: that takes longer than to execute it."""
+    statement = _visible()
+    experiment = None
+    if "experiment" in given:
+        experiment = experiment_called(_ORG_ID, bindparam("experiment"))
+        statement = statement.join(
+            task_experiments,
+            and_(task_experiments.c.task_id == tasks.c.id, task_experiments.c.experiment_id == experiment),
+        )
+    if "task_id" in given:
+        statement = statement.where(tasks.c.id == bindparam("task_id"))
+    if "name" in given:
+        statement = statement.where(tasks.c.name == bindparam("name"))
+    if "user" in given:
+        statement = statement.where(func.coalesce(tasks.c.user_name, users.c.name) == bindparam("user"))
+    if "status" not in given:
+        return _summaries(_page(statement), experiment)
+    summaries = _summaries(statement, experiment)
+    return _page(summaries.where(summaries.selected_columns.status == bindparam("status")))
+
+
+def _page(statement: Select[Any]) -> Select[Any]:
+    return statement.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
+
+
+@functools.cache
 def _of_one() -> Select[Any]:
-    """Built once: that takes longer than to execute it."""
-    visible = _visible(bindparam("org_id")).where(tasks.c.id == bindparam("task_id"))
+    visible = _visible().where(tasks.c.id == bindparam("task_id"))
     return _summaries(visible, bindparam("experiment_id"))
 
 
-def _visible(org_id: Any) -> Select[Any]:
+def _visible() -> Select[Any]:
     return (
         select(
             tasks.c.id,
@@ -162,7 +183,7 @@ def _visible(org_id: Any) -> Select[Any]:
         )
         .join(users, users.c.id == tasks.c.created_by)
         .where(
-            tasks.c.org_id == org_id,
+            tasks.c.org_id == _ORG_ID,
             tasks.c.deleted_at.is_(None),
             tasks.c.current_version.is_not(None),
         )
@@ -172,7 +193,7 @@ def _visible(org_id: Any) -> Select[Any]:
 
 def _summaries(visible: Select[Any], experiment: Any) -> Select[Any]:
     task = visible.cte("task")
-    live: list[ColumnElement[bool]] = [trials.c.task_id == task.c.id, is_live()]
+    live: list[ColumnElement[bool]] = [trials.c.org_id == _ORG_ID, trials.c.task_id == task.c.id, is_live()]
     version: ColumnElement[int] = task.c.current_version
     source: FromClause = task
     if experiment is not None:
@@ -251,5 +272,7 @@ def _experiments(task: Any, experiment: Any) -> tuple[Any, Any]:
     return chosen.limit(1).lateral("chosen"), all_of_task.lateral("listed")
 
 
-async def _read(connection: AsyncConnection, statement: Select[Any]) -> list[TaskSummary]:
-    return [TaskSummary(**row._mapping) for row in await connection.execute(statement)]
+async def _read(
+    connection: AsyncConnection, statement: Select[Any], parameters: Mapping[str, Any]
+) -> list[TaskSummary]:
+    return [TaskSummary(**row) for row in (await connection.execute(statement, parameters)).mappings()]
