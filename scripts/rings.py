@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,8 +20,8 @@ NOT_RINGS = frozenset({"data", "support"})
 """Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
 PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
-WAITING = frozenset({"e2e"})
-"""Of these, those whose tests wait more than they work: they run in one process more."""
+WAITING = {"integration": 1, "e2e": 2}
+"""Of these, those whose tests wait as well as work, and how many processes more they run in."""
 BESIDE = frozenset({"docker"})
 """Rings that wait more than they work, for what the others do not use: begun first, and shown when they are over."""
 LAST = "chaos"
@@ -45,6 +46,8 @@ class Ring:
     """pytest ended with an error that is not a test's."""
     absent: str | None = None
     """Why this machine cannot run it."""
+    seconds: float = 0.0
+    """That it took."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,12 +66,13 @@ def main(arguments: Sequence[str]) -> int:
             for name, paths in targets.items()
             if everything and name in BESIDE
         }
-        linted = not everything or subprocess.run([ROOT / "scripts" / "lint"], check=False).returncode == 0
+        linting = begun.submit(lint) if everything else None
         before = [
             run(name, paths, options, again=everything)
             for name, paths in targets.items()
             if name not in beside and not (beside and name == LAST)
         ]
+        linted = linting is None or shown(linting)
         results = before + [shown(ring) for ring in beside.values()]
     if beside and LAST in targets:
         results.append(run(LAST, targets[LAST], options, again=True))
@@ -109,10 +113,18 @@ def run_unseen(name: str, paths: Sequence[str], options: Sequence[str]) -> tuple
         return ring, out.read()
 
 
-def shown(ended: Future[tuple[Ring, str]]) -> Ring:
-    ring, printed = ended.result()
+def lint() -> tuple[bool, str]:
+    """Whether all is well, and what was printed. Most of it is one process that thinks, beside the first ring."""
+    ended = subprocess.run(
+        [ROOT / "scripts" / "lint"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return ended.returncode == 0, f"\n=== lint ===\n{ended.stdout}"
+
+
+def shown[Result](ended: Future[tuple[Result, str]]) -> Result:
+    result, printed = ended.result()
     print(printed, end="", flush=True)
-    return ring
+    return result
 
 
 def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool, out: TextIO = sys.stdout) -> Ring:
@@ -121,6 +133,7 @@ def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool,
     if ring.absent:
         print(f"NOT RUN: {ring.absent}", file=out, flush=True)
         return ring
+    began = time.monotonic()
     everything = ["-o", f"cache_dir=.pytest_cache/{name}", *paths, *options]
     status, results = pytest([*processes(name, options), *everything], out)
     failures = [test for test, result in results.items() if result == "failed"]
@@ -129,6 +142,7 @@ def run(name: str, paths: Sequence[str], options: Sequence[str], *, again: bool,
         status, repeated = pytest(["--last-failed", "--last-failed-no-failures=none", *everything], out)
         ring.unsteady = [test for test in failures if repeated.get(test) == "passed"]
         results |= repeated
+    ring.seconds = time.monotonic() - began
     ring.collected = len(results)
     ring.passed, ring.failed, ring.skipped = map([*results.values()].count, ("passed", "failed", "skipped"))
     ring.broken = status not in (0, 1, NOTHING_COLLECTED) or (status == 1 and ring.failed == 0)
@@ -149,7 +163,7 @@ def processes(name: str, options: Sequence[str]) -> list[str]:
     cores = os.cpu_count() or 1
     if name not in PARALLEL or cores == 1 or any(option.startswith(ONE_PROCESS) for option in options):
         return []
-    return ["-n", str(min(cores + (name in WAITING), 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
+    return ["-n", str(min(cores + WAITING.get(name, 0), 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def read(record: Path) -> dict[str, str]:
@@ -163,9 +177,9 @@ def read(record: Path) -> dict[str, str]:
 
 
 def report(results: Sequence[Ring], linted: bool) -> None:
-    print(f"\n{'ring':<12} {'collected':>9} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    print(f"\n{'ring':<12} {'collected':>9} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}")
     for ring in results:
-        numbers = f"{ring.collected:>9} {ring.passed:>7} {ring.failed:>7} {ring.skipped:>8}"
+        numbers = f"{ring.collected:>9} {ring.passed:>7} {ring.failed:>7} {ring.skipped:>8} {ring.seconds:>8.0f}"
         print(f"{ring.name:<12} {f'NOT RUN: {ring.absent}' if ring.absent else numbers}")
         if ring.unsteady:
             print(f"{ring.name}: UNSTEADY, failed among the others and passed alone: {', '.join(ring.unsteady)}")
