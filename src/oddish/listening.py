@@ -11,8 +11,10 @@ class AddressTaken(OddishError):
     code = "address_taken"
 
 
-def listen(host: str, port: int, *, who: str = "The server", prefix: str = "ODDISH_") -> socket.socket:
-    """A listening socket; port 0 is any free one. ``prefix`` is that of the settings HOST and PORT.
+def listen(
+    host: str, port: int, *, who: str = "The server", named: str = "ODDISH_HOST and ODDISH_PORT"
+) -> socket.socket:
+    """A listening socket; port 0 is any free one. ``named``: what sets the two.
 
     Raises ``AddressTaken``.
     """
@@ -22,7 +24,7 @@ def listen(host: str, port: int, *, who: str = "The server", prefix: str = "ODDI
     except OSError as error:
         raise AddressTaken(
             f"{who} cannot listen on {host} port {port}: {error.strerror or error}.",
-            fix=f"Set {prefix}HOST and {prefix}PORT to an address that is free, or stop what uses this one.",
+            fix=f"Set {named} to an address that is free, or stop what uses this one.",
         ) from error
     # Inherited by connections: a head and a body sent apart would otherwise wait 40 ms for an acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

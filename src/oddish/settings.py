@@ -214,6 +214,10 @@ class Settings(BaseSettings):
         validation_alias="SANDBOX_HARBOR_REQUIRE_VERIFIER_EVIDENCE",
         description="Whether the gateway vouches only for rewards with a test report; a request may say otherwise.",
     )
+    viewer_directories: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")], Path] = Field(
+        default_factory=dict,
+        description='Results directories that the server shows at `/viewer` to every key, as in `{"evals": "/data"}`.',
+    )
     max_request_bytes: Positive = Field(16 * MIB, description="Largest JSON request body.")
     upload_expiry_seconds: Positive = Field(3600, description="Life of a signed upload or download URL.")
 

@@ -7,12 +7,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from oddish.api.excerpt import excerpt
 from oddish.api.metrics import count_request
 from oddish.api.paths import loggable
 from oddish.api.problems import failure
 from oddish.correlation import CURRENT, HEADER, correlation_id
 from oddish.identity.principal import Principal
+from oddish.serving.excerpt import excerpt
 
 QUIET = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 CLIENT_LEFT = 499

@@ -32,15 +32,18 @@ from oddish.api.routes import (
     retries,
     secrets,
     sharing,
+    signin,
     store,
     submission,
     tags,
     taskfiles,
     uploads,
     versions,
+    viewer,
 )
-from oddish.api.security import BodyLimit, BodyPace, HeadAsGet, HostCheck, OriginCheck, SecurityHeaders, allowed_hosts
+from oddish.api.security import OTHER_HOSTS, BodyLimit, BodyPace, allowed_hosts
 from oddish.api.services import Services
+from oddish.serving.security import HeadAsGet, HostCheck, OriginCheck, SecurityHeaders
 from oddish.settings import Settings
 
 ROUTERS = (
@@ -71,6 +74,8 @@ ROUTERS = (
     gateway.router,
     gatewaydeliveries.router,
     gatewayjobs.router,
+    signin.router,
+    viewer.router,
 )
 
 
@@ -96,7 +101,7 @@ def create_app(settings: Settings) -> FastAPI:
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(AccessLog),
-            Middleware(HostCheck, allowed=allowed_hosts(settings)),
+            Middleware(HostCheck, allowed=allowed_hosts(settings), fix=OTHER_HOSTS),
             Middleware(OriginCheck, public_url=settings.public_url),
             Middleware(BodyPace, pause=BODY_PAUSE_SECONDS),
             Middleware(BodyLimit, limit=settings.max_request_bytes),

@@ -5,10 +5,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from oddish.api.problems import MEDIA_TYPE
 from oddish.api.scopes import ACCESS, PUBLIC, Needs
-from oddish.api.security import MUTATIONS
 from oddish.schemas.problem import Problem
+from oddish.serving.refusals import MEDIA_TYPE
+from oddish.serving.security import MUTATIONS
 
 REFUSALS: Mapping[int, str] = {
     400: "A value that can never be accepted.",

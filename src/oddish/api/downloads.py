@@ -8,7 +8,7 @@ from fastapi import Response
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from oddish.api.conditions import has_current
+from oddish.serving.conditions import has_current
 from oddish.storage.store import ArtifactStore
 
 MEDIA_TYPE = "application/octet-stream"

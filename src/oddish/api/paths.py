@@ -2,7 +2,7 @@
 
 import re
 
-from oddish.api.excerpt import excerpt
+from oddish.serving.excerpt import excerpt
 
 _SHARED = re.compile("(/public/experiments/)[^/]+")
 

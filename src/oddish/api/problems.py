@@ -1,8 +1,6 @@
-"""Refusals and failures as RFC 9457 problem documents, with a ``code`` to branch on and a ``fix`` to act on."""
+"""What is answered for each error that a route may end with: a problem document."""
 
-import http
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
 import structlog
@@ -14,19 +12,14 @@ from sqlalchemy import exc
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from oddish.api.excerpt import excerpt
 from oddish.api.paths import loggable
-from oddish.errors import Forbidden, InvalidInput, NotFound, OddishError, TooLarge, Unavailable
+from oddish.errors import InvalidInput, NotFound, OddishError, TooLarge, Unavailable
 from oddish.schemas.problem import Problem
+from oddish.serving.excerpt import excerpt
+from oddish.serving.refusals import MethodNotAllowed, refusal, unexpected
 
-MEDIA_TYPE = "application/problem+json"
 SHOWN_ERRORS = 5
 SHOWN_CHARACTERS = 120
-HEADERS: Mapping[int, Mapping[str, str]] = {
-    401: {"WWW-Authenticate": "Bearer"},
-    429: {"Retry-After": "5"},
-    503: {"Retry-After": "2"},
-}
 TOO_MUCH = "54"
 """Class of the SQL states of what exceeds a limit of the database's."""
 NUL = "NUL"
@@ -43,13 +36,6 @@ class InvalidRequest(OddishError):
     status = 422
 
 
-class MethodNotAllowed(OddishError):
-    """The path exists, and this method does not apply to it."""
-
-    code = "method_not_allowed"
-    status = 405
-
-
 class BodyStalled(OddishError):
     """Nothing more of a request's body came for a while."""
 
@@ -57,46 +43,10 @@ class BodyStalled(OddishError):
     status = 408
 
 
-class Misdirected(OddishError):
-    """The server does not answer for the host named by the request."""
-
-    code = "misdirected"
-    status = 421
-
-
-class ForeignOrigin(Forbidden):
-    """A page of another origin asked for a change."""
-
-    code = "foreign_origin"
-
-
 class DatabaseUnavailable(Unavailable):
     """The database does not answer in time; trying again may help."""
 
     code = "database_unavailable"
-
-
-class Internal(OddishError):
-    """The server failed; its log has the reason under the `incident`."""
-
-    code = "internal"
-    status = 500
-
-
-def refusal(error: OddishError, *, status: int | None = None, **members: object) -> JSONResponse:
-    """The document for ``error``; ``members`` are added to it."""
-    status = status or error.status
-    document: dict[str, object] = {
-        "type": "about:blank",
-        "title": http.HTTPStatus(status).phrase,
-        "status": status,
-        "detail": error.message,
-        "code": error.code,
-    }
-    if error.fix is not None:
-        document["fix"] = error.fix
-    headers = HEADERS.get(status)
-    return JSONResponse(document | members, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def problem(error: OddishError) -> Problem:
@@ -118,14 +68,7 @@ def failure(error: Exception, request: Request) -> JSONResponse:
         isinstance(error, exc.DataError) and (sqlstate or NUL in str(error.orig))
     ):
         return refusal(InvalidInput("The request holds a character or number that cannot be stored."))
-    incident = secrets.token_hex(8)
-    method, path = excerpt(request.method), loggable(request.url.path)
-    log.error("request_failed", incident=incident, method=method, path=path, exc_info=error)
-    unexpected = Internal(
-        f"The server failed to answer; its log has the reason under {incident}.",
-        fix="Report this incident to the operator of the server.",
-    )
-    return refusal(unexpected, incident=incident)
+    return refusal(unexpected(error, method=request.method, path=loggable(request.url.path)))
 
 
 def answer_to(error: Exception, request: Request) -> JSONResponse:

@@ -13,6 +13,10 @@ from oddish.api.authentication import admit
 from oddish.api.idempotency import is_repeatable
 from oddish.api.scopes import ACCESS, PUBLIC, UnlistedRoute, access
 from oddish.api.services import services_of
+from oddish.api.sites import SITE
+from oddish.errors import OddishError
+from oddish.web.negotiation import prefers_error_twin
+from oddish.web.pages import error_answer
 
 
 class UnrepeatableRoute(RuntimeError):
@@ -20,6 +24,9 @@ class UnrepeatableRoute(RuntimeError):
 
 
 class GuardedRoute(APIRoute):
+    by_cookie = False
+    """Whether a browser that is signed in needs no key."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         needed = access(self.methods or (), self.path)
@@ -29,10 +36,27 @@ class GuardedRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             opened = needed.unless is not None and getattr(services_of(request).settings, needed.unless)
             if not opened:
-                await admit(request, needed)
+                await admit(request, needed, by_cookie=self.by_cookie)
             return await handler(request)
 
         return guarded
+
+
+class PageRoute(GuardedRoute):
+    """A page, which only reads, for programs with a key and browsers with a cookie; what is wrong is a page as well."""
+
+    by_cookie = True
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def shown(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except OddishError as error:
+                return error_answer(SITE, request, error, as_twin=prefers_error_twin(request))
+
+        return shown
 
 
 def router(route_class: type[GuardedRoute] = GuardedRoute) -> APIRouter:

@@ -6,7 +6,10 @@ A route that is missing here stops the server.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from oddish.api import signin
+from oddish.api.sites import VIEWER_PATHS
 from oddish.identity.principal import ADMIN, Scope
+from oddish.web import assets
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,10 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts"): READ,
     ("GET", "/sandbox/harbor/v2/jobs/{job_id}/artifacts/archive"): READ,
     ("GET", "/sandbox/harbor/v2/jobs/{job_id}/deliveries"): READ,
+    ("POST", signin.PATH): READ,
+    ("GET", signin.PATH): PUBLIC,
+    ("GET", assets.ROUTE): PUBLIC,
+    **{("GET", path): READ for path in VIEWER_PATHS},
 }
 
 

@@ -1,31 +1,22 @@
-"""Checks and headers that apply to every request, whatever its route."""
+"""Limits of every request to the API, whatever its route, and the hosts it may name."""
 
 import asyncio
-from collections.abc import Iterable
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from oddish.api.excerpt import excerpt
-from oddish.api.problems import ForeignOrigin, Misdirected, refusal
-from oddish.api.services import LOOPBACK
 from oddish.errors import TooLarge
+from oddish.serving.refusals import refusal
+from oddish.serving.security import LOOPBACK
 from oddish.settings import Settings
 
-MUTATIONS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+OTHER_HOSTS = "Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by."
+"""What to do where the host of a request is none of those allowed."""
+
 STREAMED = "/store/"
 """Paths whose bodies are files: they have limits of their own."""
-
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-}
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
@@ -34,71 +25,6 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
         return None
     public = urlsplit(settings.public_url).hostname
     return LOOPBACK | {public} if public else LOOPBACK
-
-
-class HostCheck:
-    """Refuses names that a page elsewhere could have pointed at this machine, and what is no name at all."""
-
-    def __init__(self, app: ASGIApp, *, allowed: Iterable[str] | None) -> None:
-        self._app = app
-        self._allowed = None if allowed is None else frozenset(allowed)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            host = Headers(scope=scope).get("host", "")
-            if not self._answers_for(host):
-                error = Misdirected(
-                    f"This server does not answer for the host {excerpt(host)!r}.",
-                    fix="Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by.",
-                )
-                await refusal(error)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    def _answers_for(self, host: str) -> bool:
-        name = _split(f"//{host}").hostname
-        if self._allowed is None:
-            return name is not None or not host
-        return name in self._allowed
-
-
-class OriginCheck:
-    """Refuses changes that a page of another origin asks for in its visitor's name."""
-
-    def __init__(self, app: ASGIApp, *, public_url: str) -> None:
-        self._app = app
-        self._public = urlsplit(public_url).netloc.lower()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] in MUTATIONS:
-            headers = Headers(scope=scope)
-            origin = headers.get("origin")
-            own = {headers.get("host", "").lower(), self._public}
-            if origin is not None and (_split(origin).netloc.lower() or None) not in own:
-                error = ForeignOrigin(
-                    f"A page of {excerpt(origin)} may not change anything here.",
-                    fix="Send the request from a page of this server, or without a browser.",
-                )
-                await refusal(error)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
-class SecurityHeaders:
-    """Adds the headers that a route has not set itself."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
 class BodyLimit:
@@ -176,32 +102,3 @@ class BodyPace:
     def _refusal(self) -> HTTPException:
         detail = f"Nothing more of the request body came for {self._pause:g} seconds."
         return HTTPException(408, detail, headers={"Connection": "close"})
-
-
-class HeadAsGet:
-    """Answers HEAD on every route as GET, without the body, and without making it where it is streamed."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def headers_only(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                await send(message)
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-        inner = {**scope, "method": "GET"}
-        await self._app(inner, receive, headers_only)
-        scope["route"] = inner.get("route")
-
-
-def _split(url: str) -> SplitResult:
-    """The parts of ``url``, all of them empty when it cannot be one."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return SplitResult("", "", "", "", "")

@@ -1,6 +1,6 @@
 """What the routes of one server work with, made once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from oddish import readiness
 from oddish.api.activity import ActivityMark
 from oddish.api.feeds import Feeds
 from oddish.api.following import Told
+from oddish.api.sites import shelves
 from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
@@ -28,6 +29,7 @@ from oddish.queue.keys import Limits
 from oddish.queue.limits import deploy
 from oddish.readiness import Check, Readiness
 from oddish.recent import Recent
+from oddish.serving.security import LOOPBACK
 from oddish.settings import Settings
 from oddish.storage.signing import UrlSigner
 from oddish.storage.store import ArtifactStore
@@ -36,10 +38,10 @@ from oddish.tasks.files import TaskFiles
 from oddish.trials import deployment
 from oddish.trials.events import LIVE_CHANNEL
 from oddish.trials.submission import Policy
+from oddish.web.viewer.shelf import Shelf
 
 BACKLOG_SECONDS = 5.0
 """How old a count of the whole queue may be."""
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class KeyMissing(OddishError):
@@ -66,6 +68,8 @@ class Services:
     """Of trials."""
     gateway_feeds: Feeds[Sequence[Event]]
     """Of jobs of the gateway."""
+    shelves: Mapping[str, Shelf]
+    """Results directories that pages show, by name."""
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -94,6 +98,7 @@ class Services:
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
             feeds=Feeds(settings.database_url, LIVE_CHANNEL),
             gateway_feeds=Feeds(settings.database_url, CHANNEL),
+            shelves=shelves(settings.viewer_directories),
         )
 
     async def prepare(self) -> None:

@@ -26,6 +26,7 @@ from oddish.cli.group import LazyGroup
         "delete": ("oddish.cli.delete", "Delete tasks, experiments or trials."),
         "check": ("oddish.cli.check", "Find out whether tasks are sound."),
         "view": ("oddish.cli.view", "Look at a results directory."),
+        "open": ("oddish.cli.open", "Look at the pages of a server in a browser."),
         "export": ("oddish.cli.export", "Make trials a dataset of a results directory."),
         "doctor": ("oddish.cli.doctor", "Say what this machine can run, and why not."),
         "gateway": ("oddish.cli.gateway", "Have tasks run and verified whose archives lie elsewhere."),

@@ -1,16 +1,14 @@
 """``oddish up``, ``down``, ``server`` and ``worker``: the processes behind the commands."""
 
 import os
-import sys
-from collections.abc import Mapping
 from http import HTTPStatus
-from typing import NoReturn
 
 import click
 
 from oddish.cli.group import Command
 from oddish.cli.options import json_option
 from oddish.cli.output import notice, print_json, say
+from oddish.cli.process import become
 from oddish.client import Client
 from oddish.client.errors import ApiError
 from oddish.errors import Conflict
@@ -46,7 +44,7 @@ def up(foreground: bool, dev_key: str | None, as_json: bool) -> None:
         notice(SHARED)
     settings = {} if dev_key is None else {DEV_KEY: dev_key}
     if foreground:
-        _become("oddish.stack", {**settings, LOG_FORMAT: _shape(as_json)})
+        become("oddish.stack", settings={**settings, LOG_FORMAT: _shape(as_json)})
     os.environ |= settings
     stack = stack_client.ensure(say=notice)
     if dev_key is not None:
@@ -91,7 +89,7 @@ def down(as_json: bool) -> None:
 @json_logs_option
 def server(host: str | None, port: int | None, as_json: bool) -> None:
     """Run the API server. Settings come from ODDISH_* variables; ODDISH_DATABASE_URL names the database."""
-    _become("oddish.api", {"ODDISH_HOST": host, "ODDISH_PORT": port, LOG_FORMAT: _shape(as_json)})
+    become("oddish.api", settings={"ODDISH_HOST": host, "ODDISH_PORT": port, LOG_FORMAT: _shape(as_json)})
 
 
 @click.command(cls=Command)
@@ -99,15 +97,8 @@ def server(host: str | None, port: int | None, as_json: bool) -> None:
 @json_logs_option
 def worker(concurrency: int | None, as_json: bool) -> None:
     """Run a worker. Settings come from ODDISH_* variables; ODDISH_DATABASE_URL names the database."""
-    _become("oddish.worker", {"ODDISH_WORKER_CONCURRENCY": concurrency, LOG_FORMAT: _shape(as_json)})
+    become("oddish.worker", settings={"ODDISH_WORKER_CONCURRENCY": concurrency, LOG_FORMAT: _shape(as_json)})
 
 
 def _shape(as_json: bool) -> str | None:
     return "json" if as_json else None
-
-
-def _become(module: str, settings: Mapping[str, str | int | None]) -> NoReturn:
-    """Replace this process: the command line imports nothing of the server."""
-    environ = os.environ | {name: str(value) for name, value in settings.items() if value is not None}
-    sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, "-P", "-m", module], environ)  # noqa: S606

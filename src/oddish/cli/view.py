@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oddish import desktop
 from oddish.cli.group import Command
 from oddish.cli.options import json_option
 from oddish.cli.output import print_json, say
+from oddish.cli.process import become
 from oddish.cli.text import number, one_line, plural
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ STYLES = {"error": "red", "warning": "yellow"}
 LINE = 1000
 EXAMPLES = """\b
 Examples:
+  oddish view ./results
   oddish view ./results --check
   DATA_DIR=./results oddish view --check --json
 """
@@ -32,21 +35,46 @@ Examples:
     envvar="DATA_DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
-@click.option("--check", is_flag=True, required=True, help="Read everything and say what is wrong with it.")
+@click.option("--host", metavar="ADDRESS", help="Address to listen on, another than this machine's own with --public.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: 8790, or the next one that is free."
+)
+@click.option(
+    "--open/--no-browser", "opens", default=None, help="Open a browser. Default: where this machine has a desktop."
+)
+@click.option("--public", is_flag=True, help="Show it to whoever reaches the address, without any sign-in.")
+@click.option("--check", is_flag=True, help="Read everything and say what is wrong with it, instead.")
 @json_option
 @click.pass_context
-def view(ctx: click.Context, directory: Path, check: bool, as_json: bool) -> None:
+def view(
+    ctx: click.Context,
+    directory: Path,
+    host: str | None,
+    port: int | None,
+    opens: bool | None,
+    public: bool,
+    check: bool,
+    as_json: bool,
+) -> None:
     """Look at a results directory: projects, their datasets with tasks and traces, their training runs.
 
-    DIR is the directory above projects/, by default DATA_DIR. With --check, its files are compared with their contract,
-    the numbers in them with those that follow from the attempts.
+    DIR is the directory above projects/, by default DATA_DIR. It is only read. Pages are served on this machine until
+    Ctrl-C, to the browser that follows the link which is printed; 'oddish open DIR' gives another link.
+
+    With --check, its files are compared with their contract, the numbers in them with those that follow from the
+    attempts.
 
     \b
     Exit codes:
-      0  no error; warnings are allowed
+      0  shown, or no error; warnings are allowed
       1  an error: something cannot be shown, or breaks the contract
       2  the command line cannot be understood
     """
+    if not check:
+        shows = not as_json and desktop.is_there() if opens is None else opens
+        become("oddish.web", _arguments(directory, host=host, port=port, open=shows, public=public, json=as_json))
+    if host is not None or port is not None or opens or public:
+        raise click.UsageError("--check serves no pages; leave out what says how they are served.")
     from oddish.viewer.checking import check as examine
 
     report = examine(directory)
@@ -55,6 +83,16 @@ def view(ctx: click.Context, directory: Path, check: bool, as_json: bool) -> Non
     else:
         _print(report)
     ctx.exit(0 if report.ok else 1)
+
+
+def _arguments(directory: Path, **options: str | int | bool | None) -> list[str]:
+    words = [str(directory.absolute())]
+    for name, value in options.items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value is not None and value is not False:
+            words.append(f"--{name}={value}")
+    return words
 
 
 def _print(report: "Report") -> None:

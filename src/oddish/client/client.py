@@ -38,6 +38,7 @@ from oddish.client.types import (
     Priority,
     RegistryAuth,
     Retries,
+    SignInLink,
     Submitted,
     SweepRequest,
     Task,
@@ -187,6 +188,11 @@ class Client:
 
     def health(self) -> Health:
         return members(self._connection.call("GET", "/health"), Health, "status", "database")
+
+    def sign_in_link(self) -> SignInLink:
+        """A link that signs one browser in, once, to look at pages as the user of this key."""
+        answer = self._connection.call("POST", "/sign-in", once=True)
+        return members(answer, SignInLink, "url", "expires_in_seconds")
 
     def load(self) -> Load:
         found = cast("Load", self._connection.call("GET", "/load"))

@@ -401,6 +401,13 @@ class Share(TypedDict):
     description: str | None
 
 
+class SignInLink(TypedDict):
+    """What signs one browser in, once."""
+
+    url: str
+    expires_in_seconds: int
+
+
 class Cancelled(TypedDict):
     status: str
     task_ids: list[str]

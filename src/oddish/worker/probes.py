@@ -36,7 +36,8 @@ async def probes(host: str, port: int, readiness: Readiness) -> AsyncIterator[st
 
     Raises ``AddressTaken``.
     """
-    with contextlib.closing(listen(host, port, who="The worker", prefix="ODDISH_WORKER_METRICS_")) as listener:
+    named = "ODDISH_WORKER_METRICS_HOST and ODDISH_WORKER_METRICS_PORT"
+    with contextlib.closing(listen(host, port, who="The worker", named=named)) as listener:
         config = uvicorn.Config(
             _application(readiness),
             log_config=None,

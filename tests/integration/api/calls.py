@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 import httpx2
 
+from oddish.api import signin
+from oddish.api.sites import VIEWER_PATHS
+from oddish.web import assets
+
 from .furnishing import Furnished
 from .serving import Server
 
@@ -54,6 +58,11 @@ def _waiting(path: str) -> Url:
 
 def _upload(furnished: Furnished, server: Server) -> str:
     return server.services.signer.sign("PUT", "uploads/new.tar.gz", expires_in=60, size_limit=1000)
+
+
+def _link(furnished: Furnished, server: Server) -> str:
+    code = signin.seal(server.services.keyring, "link", furnished.names["key_id"], signin.LINK_LIFETIME)
+    return signin.link("", code)
 
 
 def _ended(furnished: Furnished, server: Server) -> str:
@@ -123,6 +132,10 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/public/experiments/{token}/tasks/{task_id}/trials"): Call(3),
     ("GET", "/public/experiments/{token}/trials/{trial_id}/live"): Call(3),
     ("GET", "/agents"): Call(3),
+    ("GET", assets.ROUTE): Call(0, url=lambda *_: assets.address("base.css")),
+    **{("GET", path): Call(0, elsewhere=200) for path in VIEWER_PATHS},
+    ("POST", signin.PATH): Call(0),
+    ("GET", signin.PATH): Call(1, url=_link),
     ("GET", "/secrets"): Call(1),
     ("GET", "/api-keys"): Call(1),
     ("GET", "/admin/slots"): Call(1),

@@ -17,7 +17,7 @@ from oddish.listening import listen
 from oddish.logs import configure_logging
 from oddish.settings import Settings
 
-from .furnishing import Furnished, furnish
+from .furnishing import SHELF, Furnished, furnish
 from .serving import KEY, Server, ServerThread, TaskFolder
 
 
@@ -61,6 +61,7 @@ def settings(database_url: str, oddish_home: Path) -> Settings:
         gateway_allowed_hosts=["127.0.0.1"],
         gateway_concurrency=1000,
         gateway_wait_seconds=0.1,
+        viewer_directories={SHELF: oddish_home / "results"},
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import httpx2
 
+from support import results
+
 from .serving import RESULT, Server, TaskFolder
 
 NAME = "hello"
@@ -13,6 +15,8 @@ README = "README.md"
 """A file of the task and one of the trial."""
 FILES = {RESULT: b'{"ok": true}', "agent/log.txt": b"did it", "big.log": b"x" * 300_000, README: b"of the trial"}
 EXTERNAL = "0198"
+SHELF = "results"
+"""The results directory that pages show."""
 HOSTED = {
     "task_slug": "hosted",
     "metadata": {"task_archive_url": "http://127.0.0.1:9/hosted.zip"},
@@ -24,7 +28,7 @@ IMPORT = {"trial": {"agent": "nop", "status": "success", "reward": 0.0, "externa
 @dataclass(frozen=True)
 class Furnished:
     """A task with two versions, a finished trial that left files, others that wait, one that was imported, a published
-    experiment, a job of the gateway that the finished trial is of, a spare key and a secret.
+    experiment, a job of the gateway that the finished trial is of, a spare key, a secret, and a results directory.
     """
 
     names: Mapping[str, str]
@@ -61,6 +65,7 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", job_id)
     server.sql("UPDATE trials SET gateway_job_id = %s, gateway_agent = 'a' WHERE id = %s", job_id, trial_id)
     server.sql("SELECT end_gateway_job(%s, 'failed', NULL)", job_id)
+    results.example(server.services.settings.viewer_directories[SHELF])
     return Furnished(
         {
             "task_id": task_id,
@@ -76,6 +81,11 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
             "job_id": job_id,
             "external_trial_id": EXTERNAL,
             "name": NAME,
+            "directory": SHELF,
+            "project": "data-agent",
+            "dataset": "eval-v1",
+            "trace": results.TRACE,
+            "run": "rl-1",
             "agent": "nop",
             "key_id": "key-c0",
             "user": str(server.sql("SELECT name FROM users ORDER BY created_at LIMIT 1")[0][0]),

@@ -10,6 +10,7 @@ from psycopg import sql
 from structlog.testing import capture_logs
 
 from oddish.api.scopes import ACCESS
+from oddish.api.sites import VIEWER_PATHS
 from oddish.db.url import plain
 from oddish.settings import Settings
 
@@ -46,6 +47,7 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
 def test_objects_of_others_do_not_exist(server: Server, client: httpx2.Client, own: dict[str, str]) -> None:
     stranger = server.client(server.key("a", org="other"))
     reads = [path for (method, path), needs in ACCESS.items() if method == "GET" and "{" in path and needs is not None]
+    reads = [path for path in reads if path not in VIEWER_PATHS]  # which are the deployment's
     assert len(reads) >= 7
     for template in reads:
         path = template.replace(":path}", "}")

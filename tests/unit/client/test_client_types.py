@@ -46,6 +46,7 @@ PAIRS = [
     ("Cancelled", "submission.CancelResponse"),
     ("Tagged", "labels.TaggedResponse"),
     ("Share", "sharing.ShareResponse"),
+    ("SignInLink", "signin.SignInLink"),
     ("RetriedTrial", "retries.RetriedTrial"),
     ("RefusedTrial", "retries.RefusedTrial"),
     ("Retries", "retries.RetryResponse"),

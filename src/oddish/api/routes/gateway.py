@@ -13,7 +13,6 @@ from starlette.responses import Response
 from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
 from oddish.api.jobstream import wait_for_end
-from oddish.api.problems import MEDIA_TYPE, refusal
 from oddish.api.routes.gatewayjobs import ROOT, document_of, refuse_crowd
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
@@ -28,6 +27,7 @@ from oddish.gateway.trials import find_trials
 from oddish.identity.principal import Principal
 from oddish.schemas.gateway import ExecuteTasks, JobRequest, VerifyTask
 from oddish.schemas.gatewayjobs import JobAccepted, JobDocument, RefillAccepted
+from oddish.serving.refusals import MEDIA_TYPE, refusal
 
 JOB_HEADER = "X-Job-Id"
 TIMING = {"Server-Timing": {"description": "`total;dur=` and milliseconds.", "schema": {"type": "string"}}}

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from oddish.api import eventstream
 from oddish.api.authentication import PrincipalOf
 from oddish.api.eventstream import EventStream
-from oddish.api.excerpt import excerpt
 from oddish.api.feeds import MOST_FOLLOWERS
 from oddish.api.following import Followed, follow
 from oddish.api.routes.public import Token
@@ -18,6 +17,7 @@ from oddish.api.services import Services, ServicesOf
 from oddish.errors import InvalidInput, Unavailable
 from oddish.experiments.public import public_experiment
 from oddish.schemas import live as schemas
+from oddish.serving.excerpt import excerpt
 from oddish.trials.events import PAGE_LIMIT
 from oddish.trials.following import LivePage, Place, live_page
 

@@ -7,13 +7,13 @@ from fastapi import Header, Query, Response
 from starlette.requests import Request
 
 from oddish.api.authentication import PrincipalOf
-from oddish.api.conditions import has_current
 from oddish.api.links import absolute
 from oddish.api.paging import page
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.identity.principal import Principal
 from oddish.schemas.versions import TaskFile, TaskFileContent, TaskFiles
+from oddish.serving.conditions import has_current
 from oddish.tasks.versions import TaskVersion, find_version
 
 DEFAULT_BYTES = 1024 * 1024

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oddish.api.conditions import has_current
+from oddish.serving.conditions import has_current
 
 TAG = "0f3a"
 

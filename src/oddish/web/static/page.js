@@ -1,0 +1,18 @@
+// What every page has.
+import { bind } from "./keys.js";
+import "./help.js";
+import "./swap.js";
+
+function follow(selector) {
+  return () => document.querySelector(selector)?.click();
+}
+
+bind("g h", "Go to the first page", follow(".brand"));
+if (document.querySelector(".trail")) bind("u", "Go up", follow(".trail li:last-child a"));
+if (document.querySelector("[data-search]")) {
+  bind("/", "Search", () => document.querySelector("[data-search]").select());
+}
+if (document.querySelector("a[rel~=prev], a[rel~=next]")) {
+  bind("[", "Previous", follow("a[rel~=prev]"));
+  bind("]", "Next", follow("a[rel~=next]"));
+}

@@ -1,0 +1,32 @@
+"""Every page of the viewer, by its path below the directory that it shows."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from starlette.requests import Request
+
+from oddish.web import pages
+from oddish.web.pages import Endpoint, Page, Site
+from oddish.web.viewer import project, projects
+from oddish.web.viewer.shelf import Shelf, Show
+
+PAGES: Mapping[str, Show] = {
+    "/": projects.show,
+    "/projects/{project}": project.show,
+}
+
+
+def endpoints(site: Site, shelf_of: Callable[[Request], Shelf]) -> Iterator[tuple[str, Endpoint]]:
+    """Paths with what answers there. ``shelf_of`` may raise ``OddishError``."""
+    for path, show in PAGES.items():
+        yield path, _endpoint(site, shelf_of, show)
+
+
+def _endpoint(site: Site, shelf_of: Callable[[Request], Shelf], show: Show) -> Endpoint:
+    def shown(request: Request) -> Page:
+        shelf = shelf_of(request)
+        page = show(shelf, request)
+        return replace(page, drawn={"links": shelf.links, **page.drawn})
+
+    name = show.__module__.rpartition(".")[2]
+    return pages.endpoint(site, shown, name=name, summary=show.__doc__)

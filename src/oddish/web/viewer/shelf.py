@@ -1,0 +1,60 @@
+"""A results directory as pages show it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from oddish.errors import NotFound
+from oddish.viewer.results import Results, id_flaw
+from oddish.web.pages import Link, Page
+from oddish.web.viewer.links import Links
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    results: Results
+    links: Links
+    label: str
+    """What the directory is called."""
+    above: Sequence[Link] = ()
+    """Pages above those of this directory."""
+
+    def project(self, request: Request) -> str:
+        """The id in the address. Raises ``NotFound`` where there is no such project."""
+        project = str(request.path_params["project"])
+        if id_flaw(project) is not None or project not in self.results.projects().ids:
+            raise NotFound(f"There is no project {project!r} in {self.label}.", fix="Choose one of those there are.")
+        return project
+
+    def dataset(self, request: Request) -> tuple[str, str]:
+        """The ids in the address: of the project and of the dataset. Raises ``NotFound``."""
+        project, dataset = self.project(request), str(request.path_params["dataset"])
+        if id_flaw(dataset) is not None or dataset not in self.results.datasets(project).ids:
+            raise NotFound(f"Project {project!r} has no dataset {dataset!r}.", fix="Choose one of those it has.")
+        return project, dataset
+
+    def run(self, request: Request) -> tuple[str, str]:
+        """The ids in the address: of the project and of the run. Raises ``NotFound``."""
+        project, run = self.project(request), str(request.path_params["run"])
+        if id_flaw(run) is not None or run not in self.results.runs(project).ids:
+            raise NotFound(f"Project {project!r} has no run {run!r}.", fix="Choose one of those it has.")
+        return project, run
+
+    def trail(self, project: str | None = None, dataset: str | None = None) -> list[Link]:
+        """The pages above one of this directory, of a project or of a dataset."""
+        trail = [*self.above, Link(self.label, self.links.projects())]
+        if project is not None:
+            trail.append(Link(self.title(project), self.links.project(project)))
+        if project is not None and dataset is not None:
+            found = self.results.dataset(project, dataset).value
+            trail.append(Link((found and found.label) or dataset, self.links.dataset(project, dataset)))
+        return trail
+
+    def title(self, project: str) -> str:
+        """What a project is called."""
+        found = self.results.project(project).value
+        return (found and found.label) or project
+
+
+type Show = Callable[[Shelf, Request], Page]
