@@ -23,7 +23,7 @@ def variables(name: str) -> dict[str, str]:
 
 def _remove_fencing() -> None:
     from oddish.queue import finish
-    from oddish.trials import events
+    from oddish.trials import progress
     from oddish.worker.service import WorkerService
 
     fence = " AND epoch = :epoch AND claim_id = :claim_id AND state = 'running'"
@@ -32,8 +32,8 @@ def _remove_fencing() -> None:
         assert fence in statement
         setattr(finish, name, statement.replace(fence, ""))
     owner = "WHERE a.state = 'running' ORDER"
-    assert owner in events.APPEND
-    _replace(events, "APPEND", events.APPEND.replace(owner, "ORDER"))
+    assert owner in progress.RECORD
+    _replace(progress, "RECORD", progress.RECORD.replace(owner, "ORDER"))
     _replace(WorkerService, "_on_fenced", lambda service, reason: None)
 
 

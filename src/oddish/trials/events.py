@@ -1,15 +1,11 @@
 """Live events: what running attempts say and do, kept until their permanent record is in the store."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
-
-from oddish.queue.claim import Claim
-from oddish.storable import storable
 
 LIVE_CHANNEL = "oddish_live"
 """Notifications carry the id of a trial that has new events, is a stage further or has ended."""
@@ -19,27 +15,6 @@ LINGER_SECONDS = 60.0
 KEPT_HOURS = 24
 """How long events stay of attempts that left no record."""
 PURGED_AT_A_TIME = 20
-
-# Appends events of running attempts, and answers which of :claim_ids still own theirs. An attempt's end waits for this
-# transaction or is seen by it, so that no event comes after it. Locks: attempts (by job).
-APPEND = """
-WITH mine AS (
-  SELECT a.trial_id, a.epoch, a.claim_id FROM attempts a
-  JOIN unnest(CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]))
-    AS c (trial_id, epoch, claim_id) USING (trial_id, epoch, claim_id)
-  WHERE a.state = 'running' ORDER BY a.job_id FOR NO KEY UPDATE OF a
-), written AS (
-  INSERT INTO trial_events (trial_id, attempt, seq, kind, payload)
-  SELECT trial_id, epoch, seq, kind, payload
-  FROM unnest(CAST(:event_claim_ids AS uuid[]), CAST(:seqs AS bigint[]), CAST(:kinds AS text[]),
-              CAST(:payloads AS jsonb[])) AS e (claim_id, seq, kind, payload)
-  JOIN mine USING (claim_id)
-  ON CONFLICT DO NOTHING RETURNING trial_id
-), announced AS (
-  SELECT pg_notify(:channel, trial_id) FROM (SELECT DISTINCT trial_id FROM written) new
-)
-SELECT claim_id, (SELECT count(*) FROM announced) FROM mine
-"""
 
 PAGE = """
 SELECT seq, kind, payload, created_at FROM trial_events
@@ -78,30 +53,6 @@ class Entry:
 @dataclass(frozen=True)
 class StoredEntry(Entry):
     created_at: datetime
-
-
-async def append(connection: AsyncConnection, entries: Mapping[Claim, Sequence[Entry]]) -> set[Claim]:
-    """Append events of running attempts, in the caller's transaction; which of the claims still own their attempt.
-
-    Nothing is written for the others. The attempts stay locked until the transaction ends, which should be this one
-    statement. Entries that are there already stay as they are, so that a commit whose answer was lost may be repeated.
-    """
-    events = [(claim.claim_id, entry) for claim, own in entries.items() for entry in own]
-    rows = await connection.execute(
-        text(APPEND),
-        {
-            "trial_ids": [claim.subject_id for claim in entries],
-            "epochs": [claim.epoch for claim in entries],
-            "claim_ids": [claim.claim_id for claim in entries],
-            "event_claim_ids": [claim_id for claim_id, _ in events],
-            "seqs": [entry.seq for _, entry in events],
-            "kinds": [entry.kind for _, entry in events],
-            "payloads": [json.dumps(storable(entry.payload)) for _, entry in events],
-            "channel": LIVE_CHANNEL,
-        },
-    )
-    owning = {row.claim_id for row in rows}
-    return {claim for claim in entries if claim.claim_id in owning}
 
 
 async def page(

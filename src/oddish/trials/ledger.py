@@ -3,7 +3,6 @@
 Each attempt counts once, whether its trial was run again, replaced or deleted since.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from sqlalchemy import text
@@ -15,7 +14,7 @@ BUDGET_CHANNEL = "oddish_budget"
 """Notified when a budget is exceeded."""
 
 # Charges the differences in ``changed`` to the budgets of the trials. Locks: budgets, in their order.
-_CHARGE = """
+CHARGE = """
 owed AS (
   SELECT t.org_id, t.budget_id, sum(changed.difference) AS usd FROM changed JOIN trials t ON t.id = changed.trial_id
   WHERE t.budget_id IS NOT NULL AND changed.difference <> 0 GROUP BY t.org_id, t.budget_id
@@ -31,33 +30,6 @@ owed AS (
 ), announced AS (
   SELECT pg_notify(:channel, '') FROM charged WHERE exceeded LIMIT 1
 )"""
-
-# Raises what running attempts have spent so far. Locks: attempts, in the order of their jobs, then budgets.
-CHECKPOINT = f"""
-WITH seen AS (
-  SELECT * FROM unnest(
-    CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]), CAST(:input_tokens AS bigint[]),
-    CAST(:cache_tokens AS bigint[]), CAST(:cache_write_tokens AS bigint[]), CAST(:output_tokens AS bigint[]),
-    CAST(:costs_usd AS double precision[]), CAST(:models AS text[])
-  ) AS seen (trial_id, epoch, claim_id, input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, model)
-), running AS (
-  SELECT a.trial_id, a.epoch, a.cost_usd AS before FROM attempts a JOIN seen USING (trial_id, epoch, claim_id)
-  WHERE a.state = 'running' ORDER BY a.job_id FOR NO KEY UPDATE OF a
-), changed AS (
-  UPDATE attempts a SET
-    input_tokens = greatest(a.input_tokens, seen.input_tokens),
-    cache_tokens = greatest(a.cache_tokens, seen.cache_tokens),
-    cache_write_tokens = greatest(a.cache_write_tokens, seen.cache_write_tokens),
-    output_tokens = greatest(a.output_tokens, seen.output_tokens),
-    cost_usd = greatest(a.cost_usd, seen.cost_usd),
-    cost_is_estimated = CASE WHEN coalesce(a.cost_usd, seen.cost_usd) IS NOT NULL THEN true END,
-    model = coalesce(seen.model, a.model)
-  FROM running JOIN seen USING (trial_id, epoch)
-  WHERE a.trial_id = running.trial_id AND a.epoch = running.epoch
-  RETURNING a.trial_id, coalesce(a.cost_usd, 0) - coalesce(running.before, 0) AS difference
-), {_CHARGE}
-SELECT count(*) FROM announced
-"""  # noqa: S608 - of constants
 
 # Says what an attempt that ends has spent. Where nothing is known at the end it stays as it was seen last; a cost that
 # is no longer known, as some of the tokens have no price, is not charged back.
@@ -79,7 +51,7 @@ WITH ending AS (
     model = coalesce(:model, a.model)
   FROM ending WHERE a.trial_id = ending.trial_id AND a.epoch = ending.epoch
   RETURNING a.*, coalesce(a.cost_usd, ending.before, 0) - coalesce(ending.before, 0) AS difference
-), {_CHARGE}
+), {CHARGE}
 SELECT input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, cost_is_estimated, model,
   (SELECT count(*) FROM announced)
 FROM changed
@@ -109,28 +81,6 @@ FIGURES = tuple(field.name for field in fields(Spending) if field.name != "model
 def figures(spending: Spending) -> dict[str, object]:
     """What a trial shows of what an attempt has spent, by its columns."""
     return {name: getattr(spending, name) for name in FIGURES}
-
-
-async def checkpoint(connection: AsyncConnection, spent: Mapping[Claim, Spending]) -> None:
-    """Keep what running attempts have spent so far, in the caller's transaction.
-
-    Figures only rise, and costs count as estimates. An execution that no longer owns its attempt is left out.
-    """
-    await connection.execute(
-        text(CHECKPOINT),
-        {
-            "trial_ids": [claim.subject_id for claim in spent],
-            "epochs": [claim.epoch for claim in spent],
-            "claim_ids": [claim.claim_id for claim in spent],
-            "input_tokens": [spending.input_tokens for spending in spent.values()],
-            "cache_tokens": [spending.cache_tokens for spending in spent.values()],
-            "cache_write_tokens": [spending.cache_write_tokens for spending in spent.values()],
-            "output_tokens": [spending.output_tokens for spending in spent.values()],
-            "costs_usd": [spending.cost_usd for spending in spent.values()],
-            "models": [spending.model for spending in spent.values()],
-            "channel": BUDGET_CHANNEL,
-        },
-    )
 
 
 async def settle(connection: AsyncConnection, claim: Claim, spending: Spending) -> Spending:

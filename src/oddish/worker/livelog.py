@@ -15,8 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.queue.claim import Claim
 from oddish.settings import Settings
-from oddish.trials.events import append
-from oddish.trials.ledger import checkpoint
+from oddish.trials.progress import record
 from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LIVE_DROPPED, LIVE_EVENTS, LIVE_FAILURES
 from oddish.worker.persistence import passing
@@ -41,7 +40,7 @@ class LiveLogs:
 
     def __init__(self, settings: Settings, database: AsyncEngine) -> None:
         self._settings = settings
-        # A worker that freezes between two statements of a transaction would keep others from taking its attempts over.
+        # A worker that freezes within a transaction would keep others from taking its attempts over.
         self._database = database.execution_options(isolation_level="AUTOCOMMIT")
         self._tails: list[Tail] = []
         self._task: asyncio.Task[None] | None = None
@@ -109,9 +108,7 @@ class LiveLogs:
         spent = {tail.claim: due for tail in tails if (due := tail.checkpoint) is not None}
         try:
             async with asyncio.timeout(WRITE_SECONDS), self._database.connect() as connection:
-                owning = await append(connection, batch)
-                if known := {claim: spending for claim, spending in spent.items() if claim in owning}:
-                    await checkpoint(connection, known)
+                owning = await record(connection, batch, spent)
         except (SQLAlchemyError, TimeoutError) as error:
             await self._not_written(tails, error)
             return

@@ -11,8 +11,9 @@ from oddish.outcome import AttemptFacts, judge
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
 from oddish.trials import overspending
-from oddish.trials.ledger import Spending, checkpoint
+from oddish.trials.ledger import Spending
 from oddish.trials.overspending import stop_overspent
+from oddish.trials.progress import record
 from oddish.trials.recording import Report, record_outcome
 from support.deployments import ORG, Deployment
 
@@ -39,7 +40,7 @@ async def budgets(deployment: Deployment) -> dict[str, tuple[float, bool, bool]]
 
 async def spend(deployment: Deployment, *spent: tuple[Claim, float]) -> None:
     async with deployment.database.begin() as connection:
-        await checkpoint(connection, {held: Spending(1, 0, 0, 1, usd, True, "p/m") for held, usd in spent})
+        await record(connection, {}, {held: Spending(1, 0, 0, 1, usd, True, "p/m") for held, usd in spent})
 
 
 async def settle(deployment: Deployment, held: Claim, usd: float | None, tokens: int | None = None) -> None:

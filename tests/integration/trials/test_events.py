@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.db.url import plain
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
-from oddish.trials.events import KEPT_HOURS, LINGER_SECONDS, LIVE_CHANNEL, PAGE_LIMIT, Entry, append, page, purge
+from oddish.trials.events import KEPT_HOURS, LINGER_SECONDS, LIVE_CHANNEL, PAGE_LIMIT, Entry, page, purge
+from oddish.trials.progress import record
 from oddish.trials.recording import record_stage
 from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
@@ -32,7 +33,7 @@ async def held(deployment: Deployment) -> Claim:
 
 async def write(deployment: Deployment, entries: dict[Claim, list[Entry]]) -> set[Claim]:
     async with deployment.database.begin() as connection:
-        return await append(connection, entries)
+        return await record(connection, entries, {})
 
 
 async def read(deployment: Deployment, held: Claim, after_seq: int = 0, limit: int = PAGE_LIMIT) -> list[str]:

@@ -9,7 +9,8 @@ from oddish.identity.principal import ADMIN, Principal, Scope
 from oddish.outcome import AttemptFacts, RecordedException, judge
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
-from oddish.trials.ledger import Spending, checkpoint
+from oddish.trials.ledger import Spending
+from oddish.trials.progress import record
 from oddish.trials.queries import get_trial
 from oddish.trials.recording import Report, record_outcome
 from support.deployments import ORG, USER, Deployment
@@ -33,7 +34,7 @@ async def held(deployment: Deployment) -> Claim:
 
 async def seen(deployment: Deployment, held: Claim, spending: Spending) -> None:
     async with deployment.database.begin() as connection:
-        await checkpoint(connection, {held: spending})
+        await record(connection, {}, {held: spending})
 
 
 async def settled(deployment: Deployment, held: Claim, facts: AttemptFacts, spending: Spending) -> None:
@@ -89,7 +90,7 @@ async def test_an_execution_that_lost_its_claim_writes_nothing(deployment: Deplo
         await lose(connection, held)
     [again] = await deployment.claim()
     async with deployment.database.begin() as connection:
-        await checkpoint(connection, {held: LATER, again: LATER})
+        await record(connection, {}, {held: LATER, again: LATER})
     assert await ledger(deployment, held) == [EARLY, LATER]
 
 
