@@ -5,6 +5,8 @@ Ids are names of directories; those that begin with a dot, and links, are none.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from threading import Lock
@@ -17,6 +19,7 @@ from oddish.viewer.metrics import Metrics, MetricsFile
 from oddish.viewer.projects import Dataset, Project, read_dataset, read_project
 from oddish.viewer.runs import Run, read_run
 from oddish.viewer.summaries import Summary, read_summary
+from oddish.viewer.tracefiles import OpenTrace, TraceFiles
 from oddish.viewer.traces import Trace, read_trace
 
 MIB = 1024 * 1024
@@ -47,6 +50,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self._files = Files(path.resolve())
+        self._traces = TraceFiles(path.resolve())
         self._listed: dict[str, frozenset[str]] = {}
         self._metrics: OrderedDict[str, MetricsFile] = OrderedDict()
         self._lock = Lock()
@@ -78,8 +82,18 @@ class Results:
         """``trace`` is the path that an attempt names."""
         place = dataset_path(project, dataset)
         if (flaw := trace_flaw(trace)) is not None:
-            return Reading(None, (Finding("error", place, flaw, "Name a path from the directory of the dataset."),))
+            return Reading(None, (_named_trace(place, flaw),))
         return self._files.read(f"{place}/{trace}", TRACE_LIMIT, read_trace)
+
+    @contextmanager
+    def open_trace(self, project: str, dataset: str, trace: str) -> Iterator[Reading[OpenTrace]]:
+        """The same for traces of any length, of which only some messages are looked at, while the context lasts."""
+        place = dataset_path(project, dataset)
+        if (flaw := trace_flaw(trace)) is not None:
+            yield Reading(None, (_named_trace(place, flaw),))
+            return
+        with self._traces.open(f"{place}/{trace}", TRACE_LIMIT) as reading:
+            yield reading
 
     def run(self, project: str, run: str) -> Reading[Run]:
         return self._files.read(f"{run_path(project, run)}/{RUN}", NOTES_LIMIT, read_run)
@@ -127,6 +141,10 @@ class Results:
 
     def _is_there(self, path: str) -> bool:
         return is_file(self._files.root, path)
+
+
+def _named_trace(place: str, flaw: str) -> Finding:
+    return Finding("error", place, flaw, "Name a path from the directory of the dataset.")
 
 
 def dataset_path(project: str, dataset: str) -> str:

@@ -1,11 +1,12 @@
 """``traces/<id>.json``: what one attempt said and did, as far as it is there. Pure."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from oddish.documents import mapping, text
+from oddish.documents import mapping, text, too_deep
 from oddish.viewer.fields import Fields, shown, without_nothing
 from oddish.viewer.findings import Notes
 
@@ -67,12 +68,12 @@ def read_trace(document: Mapping[str, Any], notes: Notes) -> Trace:
         elapsed_sec=fields.number("elapsed_sec"),
         gold=fields.text("gold"),
         predicted=fields.text("predicted"),
-        messages=tuple(_read_message(place, item, notes) for place, item in fields.objects("messages")),
+        messages=tuple(read_message(place, item, notes) for place, item in fields.objects("messages")),
         extra=fields.rest,
     )
 
 
-def _read_message(place: str, item: Mapping[str, Any], notes: Notes) -> Message:
+def read_message(place: str, item: Mapping[str, Any], notes: Notes) -> Message:
     fields = Fields(item, place, notes)
     return Message(
         role=fields.text("role"),
@@ -95,14 +96,24 @@ def _read_call(place: str, item: Mapping[str, Any], notes: Notes) -> ToolCall:
     return ToolCall(name, _decoded(arguments), identity, extra)
 
 
+def _finite(number: str) -> float | str:
+    """What a float cannot hold stays the text that it is."""
+    value = float(number)
+    return value if math.isfinite(value) else number
+
+
+LENIENT = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=str)
+"""Lets control characters through; NaN and infinite numbers become texts. Raises ValueError and RecursionError."""
+
+
 def _decoded(arguments: object) -> object:
     if not isinstance(arguments, str):
         return arguments
     try:
-        decoded = json.loads(arguments)
+        decoded = LENIENT.decode(arguments)
     except (ValueError, RecursionError):
         return arguments
-    return decoded if isinstance(decoded, dict | list) else arguments
+    return decoded if isinstance(decoded, dict | list) and not too_deep(decoded) else arguments
 
 
 def _part(part: object) -> str:

@@ -1,0 +1,166 @@
+"""Where the members of a large JSON document begin and end, found without reading what is in them. Pure.
+
+Only strings, braces and brackets are followed: that a span holds JSON shows when it is parsed. Bytes are looked at,
+because a span is read from its file again later; in UTF-8, no part of another character looks like one of ASCII.
+"""
+
+import json
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+MOST_BRACKETS = 2_000_000
+"""That are followed in one document; a text has none."""
+MOST_ITEMS = 200_000
+
+_BLOCK = 32 * 1024
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_STRING = re.compile(rb'"[^"]*+"')
+_SCALAR = re.compile(rb'[^\s,:{}\[\]"]++')
+_TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"[^"]*+"[^"{}\[\]]*+)*+[{}\[\]]')
+_OPENING, _QUOTE, _BRACE, _BRACKET = frozenset(b"{["), ord('"'), ord("{"), ord("[")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_ENDS = "ends in the middle."
+
+type Span = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Outline:
+    """The members of an object, and the items of the one that was asked for if it is a list."""
+
+    members: dict[str, Span] = field(default_factory=dict)
+    """Without the list."""
+    starts: "array[int]" = field(default_factory=lambda: array("Q"))
+    """Of the items of the list, like ``ends``."""
+    ends: "array[int]" = field(default_factory=lambda: array("Q"))
+    problem: str | None = None
+    """Why what follows the last item or member is not known."""
+
+
+class _Broken(Exception):
+    """Not JSON, or not all of it. Holds what is said of it."""
+
+
+def outline(content: bytes, listed: str) -> Outline:
+    """Of the object that ``content`` is; the items of its member ``listed`` are found too."""
+    found = Outline()
+    scan = _Scan(content)
+    try:
+        for name, start in scan.members():
+            if name == listed and scan.at(start) == _BRACKET:
+                found.starts, found.ends = array("Q"), array("Q")
+                found.members.pop(name, None)
+                for span in scan.items(start):
+                    found.starts.append(span[0])
+                    found.ends.append(span[1])
+            else:
+                found.members[name] = (start, scan.skip(start))
+    except _Broken as broken:
+        found.problem = str(broken)
+    return found
+
+
+def _without_escapes(content: bytes) -> bytearray:
+    """Of the same length, and every quotation mark begins or ends a string: three times as fast to follow."""
+    plain = bytearray(content)
+    start = 0
+    while start < len(plain):
+        end = start + _BLOCK
+        while plain[end - 1 : end] == b"\\":
+            end += 1
+        plain[start:end] = plain[start:end].replace(b"\\\\", b"..").replace(b'\\"', b"..")
+        start = end
+    return plain
+
+
+class _Scan:
+    def __init__(self, content: bytes) -> None:
+        self._original = content
+        self._content = _without_escapes(content)
+        self._position = 0
+        """After what was last passed."""
+        self._brackets = 0
+
+    def at(self, position: int) -> int | None:
+        return self._content[position] if position < len(self._content) else None
+
+    def members(self) -> Iterator[tuple[str, int]]:
+        """Name and start of each; whoever takes one skips its value, or the items of it."""
+        self._position = len(_BYTE_ORDER_MARK) if self._content.startswith(_BYTE_ORDER_MARK) else 0
+        if self._next() != _BRACE:
+            raise _Broken("is no JSON object.")
+        self._position += 1
+        while self._next() != ord("}"):
+            start = self._position
+            name = self._name(start, self.skip(start))
+            self._take(b":")
+            self._next()
+            yield name, self._position
+            if self._next() != ord("}"):
+                self._take(b",")
+        self._position += 1
+        if self._next() is not None:
+            raise _Broken("goes on after its end.")
+
+    def items(self, start: int) -> Iterator[Span]:
+        self._position = start + 1
+        number = 0
+        while self._next() != ord("]"):
+            begin = self._position
+            if number == MOST_ITEMS:
+                raise _Broken(f"has more than {MOST_ITEMS} messages; the others are left out.")
+            yield begin, self.skip(begin)
+            number += 1
+            if self._next() != ord("]"):
+                self._take(b",")
+        self._position += 1
+
+    def skip(self, start: int) -> int:
+        """The end of the value that begins at ``start``."""
+        first = self.at(start)
+        if first in _OPENING:
+            self._position = self._closing(start)
+        else:
+            match = (_STRING if first == _QUOTE else _SCALAR).match(self._content, start)
+            if match is None:
+                raise _Broken(_ENDS) if first == _QUOTE else self._broken(start)
+            self._position = match.end()
+        return self._position
+
+    def _closing(self, start: int) -> int:
+        content, to_bracket, position, depth = self._content, _TO_BRACKET.match, start, 0
+        while match := to_bracket(content, position):
+            position = match.end()
+            depth += 1 if content[position - 1] in _OPENING else -1
+            self._brackets += 1
+            if depth == 0:
+                return position
+            if self._brackets > MOST_BRACKETS:
+                raise _Broken(f"has more than {MOST_BRACKETS // 2} objects and lists; the rest is left out.")
+        raise _Broken(_ENDS)
+
+    def _next(self) -> int | None:
+        """What comes after space."""
+        match = _SPACE.match(self._content, self._position)
+        self._position = match.end() if match else self._position
+        return self.at(self._position)
+
+    def _take(self, mark: bytes) -> None:
+        if self._next() != mark[0]:
+            raise self._broken(self._position)
+        self._position += 1
+
+    def _name(self, start: int, end: int) -> str:
+        try:
+            name = json.loads(self._original[start:end])
+        except ValueError:
+            name = None
+        if not isinstance(name, str):
+            raise self._broken(start)
+        return name
+
+    def _broken(self, position: int) -> _Broken:
+        return _Broken(_ENDS if self.at(position) is None else f"is no JSON at byte {position}.")

@@ -1,0 +1,97 @@
+"""Spans of a JSON document are those that a parser would find, and what is no JSON is said."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oddish.viewer import spans
+from oddish.viewer.spans import outline
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(st.text(max_size=4) | st.just("messages"), values, max_size=5)
+
+
+def items(content: bytes) -> list[Any]:
+    found = outline(content, "messages")
+    return [json.loads(content[start:end]) for start, end in zip(found.starts, found.ends, strict=True)]
+
+
+@settings(max_examples=60)
+@given(objects, st.sampled_from([None, 1]), st.booleans())
+def test_members_and_items_are_those_that_a_parser_finds(
+    document: dict[str, Any], indent: int | None, ascii_only: bool
+) -> None:
+    content = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    found = outline(content, "messages")
+    assert found.problem is None
+    listed = document.pop("messages") if isinstance(document.get("messages"), list) else []
+    assert items(content) == listed
+    assert {name: json.loads(content[start:end]) for name, (start, end) in found.members.items()} == document
+
+
+@settings(max_examples=60)
+@given(st.lists(values, min_size=1, max_size=5), st.data())
+def test_of_half_a_file_the_messages_that_are_whole_are_found(messages: list[Any], data: st.DataObject) -> None:
+    content = json.dumps({"messages": messages}).encode()
+    cut = data.draw(st.integers(1, len(content) - 1))
+    assert outline(content[:cut], "messages").problem == "ends in the middle."
+    found = items_that_parse(content[:cut])
+    assert found[:-1] == messages[: max(len(found) - 1, 0)]
+
+
+def items_that_parse(content: bytes) -> list[Any]:
+    """The last may be half a number, which is a number."""
+    found = outline(content, "messages")
+    spans_found = list(zip(found.starts, found.ends, strict=True))
+    return [json.loads(content[start:end]) for start, end in spans_found[:-1]] + [None] * bool(spans_found)
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=40) | st.text('{}[]",:\\ a1', max_size=40).map(str.encode))
+def test_whatever_the_bytes_are_they_are_looked_through(content: bytes) -> None:
+    found = outline(content, "messages")
+    assert all(0 <= start < end <= len(content) for start, end in zip(found.starts, found.ends, strict=True))
+    if found.problem is None:
+        assert content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is no JSON object."),
+        (b"[1, 2]", "is no JSON object."),
+        (b"\xff\xfe{}", "is no JSON object."),
+        (b'{"a": 1} {', "goes on after its end."),
+        (b'{"a" 1}', "is no JSON at byte 5."),
+        (b"{1: 1}", "is no JSON at byte 1."),
+        (b'{"a": ,}', "is no JSON at byte 6."),
+        (b'{"messages": [1 2]}', "is no JSON at byte 16."),
+        (b'{"a": "x', "ends in the middle."),
+    ],
+)
+def test_what_is_wrong_is_said(content: bytes, said: str) -> None:
+    assert outline(content, "messages").problem == said
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert items(b'\xef\xbb\xbf{"messages": [1]}') == [1]
+
+
+def test_of_two_members_of_one_name_the_last_counts() -> None:
+    assert items(b'{"messages": [1, 2], "messages": [3]}') == [3]
+
+
+def test_hostile_numbers_of_items_and_brackets_are_followed_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans, "MOST_ITEMS", 3)
+    monkeypatch.setattr(spans, "MOST_BRACKETS", 8)
+    many = outline(b'{"messages": [0, 1, 2, 3], "a": 1}', "messages")
+    assert (len(many.starts), many.problem) == (3, "has more than 3 messages; the others are left out.")
+    deep = outline(b'{"messages": [0], "a": ' + b"[" * 20 + b"]" * 20 + b"}", "messages")
+    assert deep.problem == "has more than 4 objects and lists; the rest is left out."
