@@ -4,6 +4,7 @@
 Ids are names of directories; those that begin with a dot, and links, are none.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 
 from oddish import regular
-from oddish.documents import is_file
+from oddish.documents import is_file, open_below
 from oddish.viewer.files import Files, Reading
 from oddish.viewer.findings import Finding
 from oddish.viewer.metrics import Metrics, MetricsFile
@@ -64,6 +65,15 @@ class Results:
     def runs(self, project: str) -> Listing:
         return self._list(f"projects/{project}/runs", RUN)
 
+    def has_project(self, project: str) -> bool:
+        return self._has("projects", project, PROJECT)
+
+    def has_dataset(self, project: str, dataset: str) -> bool:
+        return self._has(f"projects/{project}/datasets", dataset, SUMMARY)
+
+    def has_run(self, project: str, run: str) -> bool:
+        return self._has(f"projects/{project}/runs", run, RUN)
+
     def project(self, project: str) -> Reading[Project]:
         return self._files.read(f"projects/{project}/{PROJECT}", NOTES_LIMIT, read_project)
 
@@ -74,6 +84,17 @@ class Results:
         if reading.value is None and not self._is_there(path):
             return Reading(Dataset())
         return reading
+
+    def summary_bytes(self, project: str, dataset: str) -> int | None:
+        """How large the summary is, and so how long it takes to read. None for one that cannot be read."""
+        try:
+            descriptor = open_below(self._files.root, f"{dataset_path(project, dataset)}/{SUMMARY}")
+        except OSError:
+            return None
+        try:
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
 
     def summary(self, project: str, dataset: str) -> Reading[Summary]:
         return self._files.read(f"{dataset_path(project, dataset)}/{SUMMARY}", SUMMARY_LIMIT, read_summary)
@@ -107,6 +128,12 @@ class Results:
             if len(self._metrics) > KEPT_METRICS:
                 self._metrics.popitem(last=False)
         return file.read()
+
+    def _has(self, place: str, name: str, mark: str) -> bool:
+        """Whether ``_list`` lists it, mostly without looking at all the others."""
+        if id_flaw(name) is not None:
+            return False
+        return self._is_there(f"{place}/{name}/{mark}") or name in self._list(place, mark).ids
 
     def _list(self, place: str, mark: str) -> Listing:
         """Directories in which ``mark`` is, or was while the directory is there."""

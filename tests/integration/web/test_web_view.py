@@ -8,8 +8,9 @@ from starlette.testclient import TestClient
 
 from oddish.web import assets
 from oddish.web.signin import Door
+from oddish.web.viewer.glance import MOST_OF_ONE
 from support.pages import BASE, BROWSER, Markup, visitor
-from support.results import DATASET, PROJECT, example, write
+from support.results import DATASET, KEY, PROJECT, cell, dataset, example, write
 
 PAGES = ("/", "/projects/data-agent")
 
@@ -208,3 +209,27 @@ def test_programs_get_pages_too_unless_they_ask_for_json(tmp_path: Path) -> None
     mixed = client.get("/", headers={"Accept": "application/json;q=0.5, text/html"})
     assert mixed.headers["content-type"].startswith("text/html")
     assert json.loads(client.get("/", headers={**BROWSER, "Accept": "application/json"}).content)["projects"]
+
+
+def test_a_project_tells_what_its_datasets_come_to(tmp_path: Path) -> None:
+    write(example(tmp_path), f"{DATASET}/summary.json", dataset({KEY: cell([None, 1.0])}, {KEY: cell([None])}))
+    client = visitor(tmp_path)
+    [entry] = client.get("/projects/data-agent?format=json").json()["datasets"]
+    counts = {"tasks": 2, "models": 1, "harnesses": 1, "cells": 2, "measured_cells": 1, "attempts": 3, "problems": 0}
+    assert entry["counts"] == counts
+    assert "1 of 2" in client.get("/projects/data-agent").text
+
+
+def test_a_project_does_not_wait_for_large_datasets(tmp_path: Path) -> None:
+    write(example(tmp_path), f"{DATASET}/summary.json", json.dumps({"tasks": [], "padding": "x" * MOST_OF_ONE}))
+    page = visitor(tmp_path).get("/projects/data-agent")
+    assert "counted when it is opened: 2.0 MiB" in page.text
+
+
+def test_a_dataset_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    write(example(tmp_path), f"{DATASET}/summary.json", '{"tasks": [')
+    page = visitor(tmp_path).get("/projects/data-agent")
+    assert page.status_code == 200
+    text = " ".join(Markup(page.text).text.split())
+    assert f"Error {DATASET}/summary.json is no JSON object, or only the beginning of one." in text
+    assert "eval-v1 cannot be read" in text

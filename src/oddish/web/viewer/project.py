@@ -13,6 +13,7 @@ from oddish.viewer.results import Listing
 from oddish.viewer.runs import Run
 from oddish.web.pages import Page
 from oddish.web.paging import Paging, paging
+from oddish.web.viewer.glance import Glance, Glances, glances
 from oddish.web.viewer.shelf import Shelf
 
 
@@ -29,6 +30,10 @@ class DatasetEntry:
     label: str
     notes: str | None
     address: str
+    counts: Glance | None
+    """None where the summary is too large to be read for this, or cannot be read."""
+    summary_bytes: int | None
+    """Of a summary that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ def show(shelf: Shelf, request: Request) -> Page:
         paging(request.query_params, len(listing.ids), name=name)
         for listing, name in zip(listed, ("datasets", "runs"), strict=True)
     )
+    seen = glances(shelf, project, datasets_paging.of(listed[0].ids))
     datasets = {name: shelf.results.dataset(project, name) for name in datasets_paging.of(listed[0].ids)}
     runs = {name: shelf.results.run(project, name) for name in runs_paging.of(listed[1].ids)}
     read: list[Listing | Reading[Project] | Reading[Dataset] | Reading[Run]]
@@ -75,18 +81,27 @@ def show(shelf: Shelf, request: Request) -> Page:
         description=found.description,
         source=found.source,
         support=tuple(Support(name, entry.tier, entry.caveats) for name, entry in found.support.items()),
-        datasets=tuple(_dataset(shelf, project, name, entry.value or Dataset()) for name, entry in datasets.items()),
+        datasets=tuple(
+            _dataset(shelf, project, name, entry.value or Dataset(), seen) for name, entry in datasets.items()
+        ),
         datasets_paging=datasets_paging,
         runs=tuple(_run(shelf, project, name, entry.value or Run()) for name, entry in runs.items()),
         runs_paging=runs_paging,
         overlay=shelf.links.runs(project, [*runs]) if len(runs) > 1 else None,
-        findings=tuple(finding for entry in read for finding in entry.findings),
+        findings=(*seen.findings, *(finding for entry in read for finding in entry.findings)),
     )
     return Page("viewer/project.html", model.label, model, trail=shelf.trail())
 
 
-def _dataset(shelf: Shelf, project: str, name: str, found: Dataset) -> DatasetEntry:
-    return DatasetEntry(name, found.label or name, found.notes, shelf.links.dataset(project, name))
+def _dataset(shelf: Shelf, project: str, name: str, found: Dataset, seen: Glances) -> DatasetEntry:
+    return DatasetEntry(
+        id=name,
+        label=found.label or name,
+        notes=found.notes,
+        address=shelf.links.dataset(project, name),
+        counts=seen.by_dataset.get(name),
+        summary_bytes=seen.bytes.get(name),
+    )
 
 
 def _run(shelf: Shelf, project: str, name: str, found: Run) -> RunEntry:

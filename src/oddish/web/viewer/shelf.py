@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from oddish.errors import NotFound
-from oddish.viewer.results import Results, id_flaw
+from oddish.viewer.results import Results
 from oddish.web.pages import Link, Page
 from oddish.web.viewer.links import Links
 
@@ -23,21 +23,21 @@ class Shelf:
     def project(self, request: Request) -> str:
         """The id in the address. Raises ``NotFound`` where there is no such project."""
         project = str(request.path_params["project"])
-        if id_flaw(project) is not None or project not in self.results.projects().ids:
+        if not self.results.has_project(project):
             raise NotFound(f"There is no project {project!r} in {self.label}.", fix="Choose one of those there are.")
         return project
 
     def dataset(self, request: Request) -> tuple[str, str]:
         """The ids in the address: of the project and of the dataset. Raises ``NotFound``."""
         project, dataset = self.project(request), str(request.path_params["dataset"])
-        if id_flaw(dataset) is not None or dataset not in self.results.datasets(project).ids:
+        if not self.results.has_dataset(project, dataset):
             raise NotFound(f"Project {project!r} has no dataset {dataset!r}.", fix="Choose one of those it has.")
         return project, dataset
 
     def run(self, request: Request) -> tuple[str, str]:
         """The ids in the address: of the project and of the run. Raises ``NotFound``."""
         project, run = self.project(request), str(request.path_params["run"])
-        if id_flaw(run) is not None or run not in self.results.runs(project).ids:
+        if not self.results.has_run(project, run):
             raise NotFound(f"Project {project!r} has no run {run!r}.", fix="Choose one of those it has.")
         return project, run
 
