@@ -1,15 +1,15 @@
 """``train/metrics.jsonl``, which grows line by line while a run goes on."""
 
+import math
 import os
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
 from oddish.documents import open_below
 from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding, Notes
-from oddish.viewer.runs import Step, read_steps
+from oddish.viewer.steps import Steps
 
 BYTES_LIMIT = 256 * 1024 * 1024
 MOST_STEPS = 500_000
@@ -21,7 +21,7 @@ _REMEMBERED = 64
 class Metrics:
     """The steps of a run in the order of the file."""
 
-    steps: tuple[Step, ...] = ()
+    steps: Steps = field(default_factory=Steps)
 
 
 class MetricsFile:
@@ -46,22 +46,25 @@ class MetricsFile:
                 return Reading(Metrics())
             except OSError:
                 problem = Finding("error", self._path, "is a link, no regular file, or not readable.")
-                return Reading(Metrics(tuple(self._steps)), (problem, *self._findings), is_stale=True)
+                return Reading(self._shown(b""), (problem, *self._findings), is_stale=True)
             with file:
                 descriptor = file.fileno()
                 if not self._goes_on(descriptor):
                     self._begin()
-                last = read_steps([self._advance(descriptor)], self._lines + 1, Notes())
-            return Reading(Metrics((*self._steps, *last)), self._findings)
+                rest = self._advance(descriptor)
+            return Reading(self._shown(rest), self._findings)
 
     def _begin(self) -> None:
-        self._steps: list[Step] = []
+        self._steps = Steps()
+        self._reading: tuple[int, bytes, Metrics] | None = None
         self._notes = Notes()
         self._offset = 0
         self._lines = 0
         self._before = b""
         self._is_cut = False
-        self._is_ordered = True
+        self._last_step = -math.inf
+        self._setbacks = 0
+        self._first_setback = ""
 
     def _goes_on(self, descriptor: int) -> bool:
         """Whether the file still holds what was read of it."""
@@ -83,14 +86,28 @@ class MetricsFile:
         return b""
 
     def _take(self, lines: list[bytes]) -> None:
-        new = read_steps(lines, self._lines + 1, self._notes)
-        numbers = [step.step for step in (*self._steps[-1:], *new) if step.step is not None]
-        if self._is_ordered and (back := next(((a, b) for a, b in pairwise(numbers) if b <= a), None)) is not None:
-            self._is_ordered = False
-            self._notes.warning("", f"has step {back[1]:g} after step {back[0]:g}.")
-        self._steps += new
+        known = len(self._steps)
+        self._steps.read(lines, self._lines + 1, self._notes)
         self._lines += len(lines)
+        for step in self._steps.column("step", known):
+            if step <= self._last_step:
+                self._first_setback = self._first_setback or f"has step {step:g} after step {self._last_step:g}"
+                self._setbacks += 1
+            if not math.isnan(step):
+                self._last_step = step
+
+    def _shown(self, rest: bytes) -> Metrics:
+        """The steps so far, and the one in ``rest`` if it is whole; the same object until there are others."""
+        if self._reading is None or self._reading[:2] != (len(self._steps), rest):
+            last = Steps()
+            last.read([rest], self._lines + 1, Notes())
+            self._reading = (len(self._steps), rest, Metrics(self._steps.followed_by(last)))
+        return self._reading[2]
 
     @property
     def _findings(self) -> tuple[Finding, ...]:
-        return tuple(entry.below(self._path) for entry in self._notes.findings)
+        notes = list(self._notes.findings)
+        if self._setbacks:
+            more = f", and {self._setbacks - 1} more of that kind" if self._setbacks > 1 else ""
+            notes.append(Finding("warning", "", f"{self._first_setback}{more}.", "Write each step once, in order."))
+        return tuple(entry.below(self._path) for entry in notes)

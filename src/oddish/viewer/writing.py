@@ -26,7 +26,8 @@ from oddish.viewer.results import (
     run_path,
     trace_flaw,
 )
-from oddish.viewer.runs import Run, Step, read_run, read_steps, run_document, step_document
+from oddish.viewer.runs import Run, read_run, run_document
+from oddish.viewer.steps import Step, Steps, step_document
 from oddish.viewer.summaries import Summary, read_summary, tasks_document
 from oddish.viewer.traces import Trace, read_trace, trace_document
 
@@ -75,7 +76,7 @@ class Writer:
         path = f"{run_path(_checked(project), _checked(run))}/{METRICS}"
         lines = [_encoded(path, step_document(step)) for step in steps]
         notes = Notes()
-        read_steps(lines, 1, notes)
+        Steps().read(lines, 1, notes)
         _refuse(path, notes)
         return self._folder.write(tuple(path.split("/")), b"".join(line + b"\n" for line in lines))
 

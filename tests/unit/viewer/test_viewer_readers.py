@@ -1,6 +1,7 @@
 """Documents of a results directory are read whatever is in them, and nothing of them is lost."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,8 @@ from oddish.viewer.aggregates import summary_document
 from oddish.viewer.fields import SHOWN
 from oddish.viewer.findings import MOST, Notes
 from oddish.viewer.projects import project_document, read_dataset, read_project
-from oddish.viewer.runs import read_run, read_steps
+from oddish.viewer.runs import read_run
+from oddish.viewer.steps import MOST_OTHERS, Steps
 from oddish.viewer.summaries import Attempt, Summary, read_summary, tasks_document
 from oddish.viewer.traces import Message, read_trace, trace_document
 from support.results import (
@@ -205,9 +207,28 @@ def test_calls_are_read_flat_and_nested_and_arguments_that_are_no_json_stay() ->
     assert (second.name, second.arguments) == ("bash", "{cut")
 
 
-LINES = [
+GOOD_LINES = [
     json.dumps(STEP).encode(),
+    json.dumps(STEP | {"reward": None, "lr": 1e-5}).encode(),
+    b'{"step": 4, "loss": 1e308, "kl": -1e308, "n_rollouts": 7}',
+    b'{"step": 4, "loss": 1}',
+    b'{"step": -0.5e-3, "loss": 10}',
+]
+ODD_LINES = [
     b'{"step": NaN, "mine": 1}',
+    b'{"step": 5, "loss": NaN, "kl": Infinity}',
+    b'{"stp": 5, "loss": 1}',
+    b'{"step": 05, "loss": 1}',
+    b'{"step": 5 6, "loss": 1}',
+    b'{"step": 5, "loss": 1-1}',
+    b'{"step": 5, "loss": 1e999}',
+    b'{"loss": 1, "step": 5}',
+    b'{"step": 5, "step": 6}',
+    b'{"step":5,"loss":1}',
+    b'{"step": 6, "loss": true}',
+    b'{"step": 6, "loss": 1' + b"0" * 400 + b', "kl": -1' + b"0" * 400 + b"}",
+    b' {"step": 7}\r',
+    b'{"step": 8}, {"step": 9}',
     b'{"step": "3"}',
     b"[3]",
     b"{cut",
@@ -217,8 +238,40 @@ LINES = [
 ]
 
 
-@given(st.lists(st.sampled_from(LINES), max_size=6))
-@settings(max_examples=40)
+def steps_in(*lines: bytes) -> Steps:
+    steps = Steps()
+    steps.read(lines, 1, Notes())
+    return steps
+
+
+@given(st.lists(st.sampled_from(GOOD_LINES + ODD_LINES), max_size=6))
+@settings(max_examples=150)
 def test_no_line_of_metrics_spoils_another(lines: list[bytes]) -> None:
-    together = read_steps(lines, 1, Notes())
-    assert repr(together) == repr([step for line in lines for step in read_steps([line], 1, Notes())])
+    assert list(steps_in(*lines)) == [step for line in lines for step in steps_in(line)]
+
+
+@given(st.lists(st.sampled_from(GOOD_LINES), max_size=6))
+@settings(max_examples=20)
+def test_lines_with_which_nothing_is_wrong_are_read_like_others(lines: list[bytes]) -> None:
+    assert list(steps_in(*lines, b"{cut")) == list(steps_in(*lines))
+
+
+def test_steps_are_columns_in_which_nothing_is_made_up() -> None:
+    steps = steps_in(*GOOD_LINES[:3], b'{"step": 5, "reward": "much", "note": "text"}')
+    assert steps.names() == [*STEP, "lr"]
+    assert list(map(math.isnan, steps.column("reward"))) == [False, True, True, True]
+    assert list(steps.column("step", 2)) == [4, 5]
+    assert steps[1].reward is None
+    assert steps[-1] == steps[3]
+    assert steps[3].extra == {"note": "text"}
+    assert steps.column("lr")[1] == 1e-5
+    assert steps.followed_by(steps)[5].extra == {"lr": 1e-5}
+    assert steps == steps_in(*GOOD_LINES[:3], b'{"step": 5, "note": "text"}')
+    assert steps != steps_in(*GOOD_LINES[:3])
+
+
+def test_metrics_of_which_the_contract_does_not_speak_are_kept_with_or_without_a_column() -> None:
+    document = {f"m{number:02}": number for number in range(MOST_OTHERS + 5)} | {"large": 2**63 - 1, "list": [1]}
+    steps = steps_in(json.dumps({"step": 1} | document).encode())
+    assert steps[0].extra == document
+    assert len(steps.names()) == MOST_OTHERS + 1

@@ -185,6 +185,28 @@ def test_what_is_wrong_with_metrics_is_said_and_the_rest_is_read(root: Path, res
     assert len(said) == 5
 
 
+def test_steps_that_go_back_or_come_twice_are_named_once(root: Path, results: Results) -> None:
+    write(root, METRICS_FILE, line(1) + line(2) + line(2) + line(5))
+    (finding,) = results.metrics("data-agent", "rl-1").findings
+    assert finding.found == "has step 2 after step 2."
+    with (root / METRICS_FILE).open("a") as file:
+        file.write(line(3) + line(4))
+    (finding,) = results.metrics("data-agent", "rl-1").findings
+    assert finding.found == "has step 2 after step 2, and 1 more of that kind."
+
+
+def test_steps_are_the_same_object_until_there_are_more(root: Path, results: Results) -> None:
+    first = results.metrics("data-agent", "rl-1").value
+    assert results.metrics("data-agent", "rl-1").value is first
+    with (root / METRICS_FILE).open("a") as file:
+        file.write(line(4)[:-1])
+    half = results.metrics("data-agent", "rl-1").value
+    assert first is not None
+    assert half is not None
+    assert (len(first.steps), len(half.steps)) == (1, 2)
+    assert results.metrics("data-agent", "rl-1").value is half
+
+
 def test_a_line_without_an_end_is_not_read_to_its_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics_module, "CHUNK_BYTES", 1000)
     write(root, METRICS_FILE, line(1) + "x" * 5000 + "\n" + line(2))

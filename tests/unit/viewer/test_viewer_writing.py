@@ -1,6 +1,5 @@
 """What is written is read back the same and without a word; what would not be is refused."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,8 @@ from oddish.viewer.checking import check
 from oddish.viewer.findings import Notes
 from oddish.viewer.projects import Dataset, Project, Support, read_project
 from oddish.viewer.results import Results
-from oddish.viewer.runs import Run, read_steps
+from oddish.viewer.runs import Run
+from oddish.viewer.steps import Step
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task, read_summary
 from oddish.viewer.traces import Message, Trace, read_trace
 from oddish.viewer.writing import Writer
@@ -23,7 +23,7 @@ NOTHING = Notes()
 PROJECT_READ = read_project(PROJECT, NOTHING)
 SUMMARY_READ = read_summary(dataset({"a|x": cell([0.0, 1.0]), "b|x": cell([None])}, k_max=2), NOTHING)
 TRACE_READ = read_trace(TRACE_DOCUMENT, NOTHING)
-STEPS = tuple(read_steps([json.dumps(STEP | {"step": step}).encode() for step in (1, 2)], 1, NOTHING))
+STEPS = tuple(Step(**STEP | {"step": step}, extra={}) for step in (1, 2))
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_is_written_is_read_back(root: Path, writer: Writer) -> None:
     assert results.trace("data-agent", "d", TRACE).value == TRACE_READ
     assert summary.tasks == SUMMARY_READ.tasks
     assert results.run("data-agent", "r").value == Run("Label")
-    assert metrics.steps == STEPS
+    assert tuple(metrics.steps) == STEPS
     assert check(root).findings == ()
 
 
