@@ -85,11 +85,13 @@ def job_document(
 
 def job_outcome(job: GatewayJob, trials: Sequence[JobTrial]) -> StrictOutcome:
     """Of a job that has ended, under the policy ``strict``."""
-    needs_evidence = job.require_verifier_evidence and job.kind != "verify"
-    outcome = strict_outcome(strict_trials(job, trials), require_verifier_evidence=needs_evidence)
+    outcome = strict_outcome(strict_trials(job, trials), require_verifier_evidence=job.require_verifier_evidence)
     if not trials:
         message = job.error["message"] if job.error else CANCELLED if job.status == "cancelled" else DELETED
         return replace(outcome, status="errored", reasons=(message,))
+    if job.kind == "verify":
+        # The exit code is the answer; a reward and a report are what a script may leave beside it.
+        outcome = replace(outcome, reasons=_without_exit_code(trials))
     objections = [NO_SCORE] if job.kind == "verify" else []
     if (missing := job.pass_at_k * max(len(job.agents), 1) - len(trials)) > 0:
         objections.append(f"{missing} of its trials were deleted; what is left is not what was asked for.")
@@ -111,6 +113,15 @@ def strict_trials(job: GatewayJob, trials: Sequence[JobTrial]) -> Mapping[str, S
 def trial_counts(trials: Sequence[JobTrial]) -> dict[str, int]:
     found = Counter(_COUNTED.get(trial.status, "finished") for trial in trials)
     return {"total": len(trials), **{name: found[name] for name in ("queued", "running", "finished")}}
+
+
+def _without_exit_code(trials: Sequence[JobTrial]) -> tuple[str, ...]:
+    silent = [trial for trial in trials if trial.exit_code is None]
+    if not silent:
+        return ()
+    raised = sorted({raised.type for trial in silent if trial.facts for raised in trial.facts.raised})
+    why = f" ({', '.join(raised)})" if raised else ""
+    return (f"{len(silent)} of {len(trials)} run{'s' if len(trials) > 1 else ''} came to no exit code{why}.",)
 
 
 def _agent_results(job: GatewayJob, trials: Sequence[JobTrial]) -> list[dict[str, Any]]:

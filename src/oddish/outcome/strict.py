@@ -118,9 +118,9 @@ def _objections(trials: Sequence[StrictTrial], *, require_verifier_evidence: boo
     sentences = []
     if raised:
         names = Counter(name for exceptions in raised for name in {exception.type for exception in exceptions})
-        sentences.append(
-            f"{_of(len(raised), facts)} raised ({_named(names)}); what a rollout earned before it broke off is no score"
-        )
+        earned = any(item.raised and item.rewards for item in facts)
+        why = "; what a rollout earned before it broke off is no score" if earned else ""
+        sentences.append(f"{_of(len(raised), facts)} raised ({_named(names)}){why}")
     if not scored:
         sentences.append("no trial has a reward, so there is nothing to score" if facts else "it has no trials")
     elif unscored:

@@ -159,6 +159,8 @@ def verified(*runs: tuple[int | None, float | None]) -> dict[str, Any]:
 def test_a_verification_says_what_the_tests_came_to_and_is_no_score() -> None:
     found = verified((0, 1.0))
     assert found["outcome"]["reasons"] == [NO_SCORE]
+    assert verified((3, None))["outcome"]["reasons"] == [NO_SCORE]
+    assert verified((0, 1.0), (None, None))["outcome"]["reasons"] == ["1 of 2 runs came to no exit code.", NO_SCORE]
     assert (found["purpose"], found["valid_for_scoring"], found["reward"]) == ("task_authoring", False, 1.0)
     assert found["outcome"]["valid_for_scoring"] is False
     assert found["outcome"]["status"] == "unverified"
