@@ -19,6 +19,8 @@ class OddishError(Exception):
 
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 400
+    retry_after: int | None = None
+    """Seconds after which trying again may help, where more is known than that it may."""
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         super().__init__(message)

@@ -102,6 +102,11 @@ class Settings(BaseSettings):
     gateway_concurrency: Positive = Field(
         8, description="Trials that run at once of each organisation's gateway jobs, over both of its routes."
     )
+    archive_concurrency: Positive = Field(
+        2,
+        description="Archives that are fetched at once for each organisation's gateway jobs: each takes a slot of a "
+        "worker for as long as its host takes to send it.",
+    )
     max_trial_attempts: Positive = Field(6, description="Attempts per trial, the first included, by default.")
     offered_environments: list[str] = Field(
         ["docker", "local"],

@@ -62,7 +62,9 @@ async def test_a_job_is_cancelled_while_its_archive_is_fetched(deployment: Deplo
         async with RunningWorker(settings):
             job = await ordered(deployment, settings, "verify", request)
             assert await until(lambda: asked(host), 30)
-            assert (await cancel(deployment.database, CALLER, job.id)).status == "queued"
+            async with deployment.database.begin() as connection:
+                cancelled = await cancel(connection, CALLER, job.id)
+            assert cancelled.status == "queued"
             assert (await finished(deployment, job)).status == "cancelled"
     assert await came_to(deployment, job) == []
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
@@ -59,8 +59,11 @@ class PageRoute(GuardedRoute):
         return shown
 
 
-def router(route_class: type[GuardedRoute] = GuardedRoute) -> APIRouter:
-    return APIRouter(route_class=route_class)
+def router(
+    route_class: type[GuardedRoute] = GuardedRoute, *, requires: Callable[..., object] | None = None
+) -> APIRouter:
+    """``requires`` raises what a call of any of its routes is refused for, once its key is admitted."""
+    return APIRouter(route_class=route_class, dependencies=[Depends(requires)] if requires else None)
 
 
 def check(routes: Iterable[BaseRoute]) -> None:

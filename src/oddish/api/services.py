@@ -37,7 +37,7 @@ from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.files import TaskFiles
 from oddish.trials import deployment
 from oddish.trials.events import LIVE_CHANNEL
-from oddish.trials.submission import Policy
+from oddish.trials.policy import Policy
 from oddish.web.viewer.shelf import Shelf
 
 BACKLOG_SECONDS = 5.0

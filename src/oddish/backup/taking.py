@@ -28,7 +28,9 @@ from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 from oddish.storage.store import ArtifactStore
 
-WORKSPACES = "SELECT DISTINCT workspace_key FROM gateway_jobs WHERE workspace_key IS NOT NULL"
+WORKSPACES = """
+SELECT DISTINCT workspace_key FROM gateway_jobs WHERE workspace_key IS NOT NULL AND status IN ('queued', 'running')
+"""
 _PARTIAL = ".partial-"
 _TABLE_DATA = re.compile(r"^\d+; \d+ \d+ TABLE DATA \S+ (\S+) ", re.MULTILINE)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from oddish.cli.output import say
-from oddish.cli.text import brief, command, number, one_line
+from oddish.cli.text import brief, command, number, one_line, plural
 from oddish.cli.trials import stage_label
 from oddish.client.gatewayjobs import JobDocument, JobEvent, JobOutcome, VerifierResult
 from oddish.client.types import JSON
@@ -58,7 +58,7 @@ def _say_outcome(outcome: JobOutcome) -> None:
     for reason in outcome["reasons"]:
         say(f"  {brief(reason, 500)}")
     say(f"Attempts:    {counts['scored']} scored, {counts['errored']} errored, {counts['successful']} successful")
-    say(f"Test report: {one_line(verifier['evidence'])}, {verifier['tests']} tests")
+    say(f"Test report: {one_line(verifier['evidence'])}, {plural(verifier['tests'], 'test')}")
 
 
 def _say_verified(verifier: VerifierResult) -> None:

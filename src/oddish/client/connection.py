@@ -13,12 +13,13 @@ from urllib.request import getproxies
 import httpx2
 
 from oddish import __version__
-from oddish.client.errors import ApiError, UnexpectedAnswer, Unreachable
+from oddish.client.errors import JOB_GOES_ON, ApiError, UnexpectedAnswer, Unreachable
 from oddish.client.pacing import Pace, for_calls, for_storage
 from oddish.client.plain import PlainTransport
-from oddish.client.retry import RetryPolicy, http_date, retry_after
+from oddish.client.retry import RetryPolicy
 from oddish.client.types import JSON, Problem
 from oddish.errors import InvalidInput, OddishError
+from oddish.httpdates import http_date, retry_after
 from oddish.tasks.characters import refuse_unstorable
 
 type Params = Mapping[str, str | int | bool]
@@ -111,12 +112,13 @@ class Connection:
         idempotency_key: str | None = None,
         repeatable: bool = False,
         patient: bool = False,
+        seconds: float | None = None,
         success: Collection[int] = (200,),
     ) -> JSON:
         """The JSON of a successful answer. Reads, ``repeatable`` calls and calls with a key survive passing trouble.
 
         ``once`` draws a key where none is given, so that a repetition after a lost answer does nothing twice. The
-        answer to a ``patient`` call may take minutes.
+        answer to a ``patient`` call may take minutes, or as many ``seconds``.
         """
         refuse_unstorable(body)
         sent = {**(headers or {}), **self._authorization}
@@ -130,7 +132,7 @@ class Connection:
             json=body,
             params=dict(params) if params else None,
             headers=sent,
-            timeout=EXAMINATION_TIMEOUT if patient else self._http.timeout,
+            timeout=self._timeout(patient=patient, seconds=seconds),
         )
         may_repeat = repeatable or method == "GET" or idempotency_key is not None
         response, _ = self._send(self._http, lambda: request, self.calls_pace, may_repeat=may_repeat)
@@ -143,6 +145,11 @@ class Connection:
                 f"{self.base_url} answered {method} {path} with something other than JSON.",
                 fix="Check that the address is that of an oddish server, without a page or proxy in front of it.",
             ) from error
+
+    def _timeout(self, *, patient: bool, seconds: float | None) -> httpx2.Timeout:
+        if seconds is not None:
+            return httpx2.Timeout(seconds, connect=EXAMINATION_TIMEOUT.connect)
+        return EXAMINATION_TIMEOUT if patient else self._http.timeout
 
     def put_file(self, url: str, file: IO[bytes], headers: Mapping[str, str]) -> None:
         """Send a file to a signed URL, which carries its own authority and must not see the key."""
@@ -367,9 +374,12 @@ def _refusal(response: httpx2.Response) -> ApiError:
 
 
 def _worth_repeating(response: httpx2.Response) -> bool:
-    """Also what is refused because an earlier attempt, whose connection was lost, is still under way."""
+    """Also what is refused because an earlier attempt, whose connection was lost, is still under way; what goes on is
+    asked for elsewhere."""
     if response.status_code == 409:
         return _refusal(response).problem_code == IN_PROGRESS
+    if response.status_code == 504 and _refusal(response).problem_code == JOB_GOES_ON:
+        return False
     return RetryPolicy.worth_repeating(response.status_code)
 
 

@@ -3,6 +3,9 @@
 from oddish.client.types import Problem
 from oddish.errors import OddishError
 
+JOB_GOES_ON = "job_goes_on"
+"""The code of a refusal to wait any longer for a job, which is asked for elsewhere."""
+
 
 class ApiError(OddishError):
     """The server refused. ``problem`` is its document, completed from the response when it sent none."""

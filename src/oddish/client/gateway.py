@@ -1,18 +1,20 @@
 """Jobs of the gateway: runs and verifications of tasks whose archives lie elsewhere."""
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, cast
 
-from oddish.client.errors import UnexpectedAnswer
+from oddish.client.errors import JOB_GOES_ON, UnexpectedAnswer
 from oddish.client.eventstream import follow
 from oddish.client.gatewayjobs import (
     ArtifactFile,
     ArtifactsArchive,
+    DeliveryAttempt,
     ExecuteTasks,
     JobAccepted,
     JobArtifacts,
+    JobDeliveries,
     JobDocument,
     JobEvent,
     JobPage,
@@ -22,7 +24,7 @@ from oddish.client.gatewayjobs import (
 )
 from oddish.client.paths import segment
 from oddish.client.shapes import items, members
-from oddish.client.types import JSON
+from oddish.client.types import JSON, Problem
 
 if TYPE_CHECKING:
     from oddish.client.connection import Connection
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 ROOT = "/sandbox/harbor/v2"
 LAST_EVENT = "job.finished"
 ACCEPTED = (202,)
+GOES_ON = 504
+DATAPOINT_SECONDS = 1800.0
+"""For an answer; servers wait ten minutes unless they are told otherwise."""
 CORRELATION = "x-correlation-id"
 
 _SUMMARY = ("job_id", "kind", "status", "task_slug", "pass_at_k", "error")
@@ -46,15 +51,34 @@ class Gateway:
         self, request: ExecuteTasks, *, idempotency_key: str | None = None, correlation_id: str | None = None
     ) -> JobAccepted:
         """Have agents attempt the task. Wait with ``wait``: asking again would run everything twice."""
-        answer = self._make("execute-tasks", request, idempotency_key, correlation_id)
+        answer = self._make("jobs/execute-tasks", request, idempotency_key, correlation_id)
         return members(answer, JobAccepted, "job_id", "status")
 
     def verify(
         self, request: VerifyTask, *, idempotency_key: str | None = None, correlation_id: str | None = None
     ) -> JobAccepted:
         """Run the task's tests on a workspace, without any agent. What comes of it is no score."""
-        answer = self._make("verify-task", request, idempotency_key, correlation_id)
+        answer = self._make("jobs/verify-task", request, idempotency_key, correlation_id)
         return members(answer, JobAccepted, "job_id", "status")
+
+    def datapoint(
+        self, request: ExecuteTasks, *, idempotency_key: str | None = None, correlation_id: str | None = None
+    ) -> JobDocument:
+        """The job that ``execute`` would make, once it has ended; refused where the quota has no room for it now.
+
+        Where the server waits no longer, it is waited for as by ``wait``.
+        """
+        answer = self._make(
+            "run/datapoint",
+            request,
+            idempotency_key,
+            correlation_id,
+            seconds=DATAPOINT_SECONDS,
+            success=(200, GOES_ON),
+        )
+        if isinstance(answer, dict) and answer.get("code") == JOB_GOES_ON:
+            return self.wait(str(members(answer, Problem, "job_id")["job_id"]))
+        return members(answer, JobDocument, *_SUMMARY, "outcome", "result")
 
     def retry(
         self, job_id: str, *, include_side_effects: bool = False, idempotency_key: str | None = None
@@ -125,17 +149,32 @@ class Gateway:
         answer = self._connection.call("GET", f"{_path(job_id)}/artifacts/archive", patient=True)
         return members(answer, ArtifactsArchive, *ArtifactsArchive.__required_keys__)
 
+    def deliveries(self, job_id: str, *, limit: int = 100) -> JobDeliveries:
+        """What became of the messages to its callbacks: the latest attempts, the newest first."""
+        answer = self._connection.call("GET", f"{_path(job_id)}/deliveries", params={"limit": limit})
+        found = members(answer, JobDeliveries, "job_id", "deliveries")
+        items(cast("JSON", found["deliveries"]), DeliveryAttempt, "kind", "url", "event", "attempt", "result")
+        return found
+
     def _make(
-        self, kind: str, request: Mapping[str, object], idempotency_key: str | None, correlation_id: str | None
+        self,
+        route: str,
+        request: Mapping[str, object],
+        idempotency_key: str | None,
+        correlation_id: str | None,
+        *,
+        seconds: float | None = None,
+        success: Collection[int] = ACCEPTED,
     ) -> JSON:
         return self._connection.call(
             "POST",
-            f"{ROOT}/jobs/{kind}",
+            f"{ROOT}/{route}",
             body=request,
             headers={} if correlation_id is None else {CORRELATION: correlation_id},
             once=True,
             idempotency_key=idempotency_key,
-            success=ACCEPTED,
+            seconds=seconds,
+            success=success,
         )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from oddish.client.types import JSON
+from oddish.client.types import JSON, RegistryAuth
 
 type JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -48,6 +48,7 @@ class JobRequest(TypedDict):
     notifications: NotRequired[list[Notification]]
     deliver: NotRequired[Delivery]
     writeback: NotRequired[Delivery]
+    registry_auth: NotRequired[list[RegistryAuth]]
 
 
 class ExecuteTasks(JobRequest):
@@ -201,6 +202,28 @@ class ArtifactsArchive(TypedDict):
     expires_at: str
     size: int
     sha256: str
+
+
+class DeliveryAttempt(TypedDict):
+    """One attempt to send one message; ``status`` is that of the answer, None where there was none."""
+
+    kind: Literal["notifications", "deliver", "writeback"]
+    url: str
+    event: str
+    event_seq: int
+    attempt: int
+    result: Literal["delivered", "postponed", "failed"]
+    status: int | None
+    error: str | None
+    seconds: float
+    ended_at: str
+
+
+class JobDeliveries(TypedDict):
+    """The latest attempts, the newest first."""
+
+    job_id: str
+    deliveries: list[DeliveryAttempt]
 
 
 class JobEvent(TypedDict):

@@ -1,10 +1,7 @@
 """When a call is tried again, and how long to wait before that."""
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 LASTING = frozenset({501, 505, 507, 508, 511})
 """Failures of a server that are the same in a moment: a full store among them, which repeated uploads do not empty."""
@@ -32,25 +29,3 @@ class RetryPolicy:
     @staticmethod
     def worth_repeating(status: int) -> bool:
         return status in (408, 429) or (status >= 500 and status not in LASTING)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds asked for by ``Retry-After``, given as a number or as a date."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    moment = http_date(value)
-    return None if moment is None else max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-def http_date(value: str | None) -> datetime | None:
-    """The moment that a header names; None when it names none that there is."""
-    try:
-        moment = parsedate_to_datetime(value or "")
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

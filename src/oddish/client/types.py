@@ -460,6 +460,7 @@ class Problem(TypedDict, total=False):
     detail: str
     code: str
     fix: str | None
+    job_id: str | None
 
 
 class NewKeyRequest(TypedDict):

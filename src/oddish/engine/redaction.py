@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, quote_plus
 
-from oddish.secrecy import SHORTEST_SECRET, is_secret_name
+from oddish.secrecy import SHORTEST_SECRET, is_secret
 
 REDACTED = "[REDACTED]"
 CHUNK = 1024 * 1024
@@ -18,12 +18,12 @@ SAMPLE = 8192
 
 
 def secret_values(*environments: Mapping[str, str]) -> frozenset[str]:
-    """Values of the secret-named variables, leaving out values too short to be replaced safely."""
+    """Values of the secret variables, leaving out values too short to be replaced safely."""
     return frozenset(
         value
         for environment in environments
         for name, value in environment.items()
-        if is_secret_name(name) and len(value) >= SHORTEST_SECRET
+        if is_secret(name, value) and len(value) >= SHORTEST_SECRET
     )
 
 

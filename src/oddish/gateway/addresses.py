@@ -7,7 +7,7 @@ here, in the strictest reading, and every IP address that its host resolves to h
 import ipaddress
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit
 
 from oddish.errors import InvalidInput
@@ -74,6 +74,8 @@ class Address:
     """At least ``/``."""
     query: str
     """May hold a signature, and so is a credential: never part of ``shown``."""
+    secret_path: bool = False
+    """The path is a credential as well, as that of a chat's webhook."""
 
     @property
     def authority(self) -> str:
@@ -87,7 +89,7 @@ class Address:
     @property
     def shown(self) -> str:
         """For messages and logs: without what a caller may have signed it with."""
-        return f"{self.scheme}://{self.authority}{self.path[:200]}"
+        return f"{self.scheme}://{self.authority}{'/…' if self.secret_path else self.path[:200]}"
 
     @property
     def literal(self) -> IPAddress | None:
@@ -136,6 +138,11 @@ class AllowedHosts:
 LOOPBACK = AllowedHosts.of(["127.0.0.0/8", "::1/128"])
 
 
+def parse_callback(text: str) -> Address:
+    """As ``parse_address``, of an address that something is sent to: whoever knows it may send there as well."""
+    return replace(parse_address(text), secret_path=True)
+
+
 def parse_address(text: str, *, base: Address | None = None) -> Address:
     """Take ``text`` apart; with ``base``, it may be relative, as in a redirect.
 
@@ -154,6 +161,8 @@ def parse_address(text: str, *, base: Address | None = None) -> Address:
         port = parts.port
     except ValueError as error:
         raise MalformedAddress(f"{_clipped(text)} is no address: {error}.", fix="Give a complete address.") from None
+    if port == 0:
+        raise MalformedAddress(f"{_clipped(text)} has the port 0, on which nobody answers.", fix="Name another port.")
     if parts.scheme not in PORTS:
         raise RefusedScheme(
             f"{_clipped(text)} has the scheme {parts.scheme[:20]!r}; only http and https are fetched.",

@@ -1,7 +1,8 @@
 """What the trials of a job left: an inventory, and all of it in one zip.
 
-A zip is made once and kept in the store; its name tells of which attempts it is, its size and its hash. The same files
-make the same bytes: names in order, no times, and those characters encoded that the store encodes in its keys.
+A zip is made when it is asked for and kept in the store for a day; its name tells of which attempts it is, its size
+and its hash. The same files make the same bytes: names in order, no times, and those characters encoded that the store
+encodes in its keys. When a trial is deleted, so are the zips that it is in.
 """
 
 import asyncio
@@ -11,11 +12,12 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import batched
 from typing import IO
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oddish.errors import NotFound, TooLarge
 from oddish.storage.errors import translated
@@ -29,6 +31,12 @@ SMALL_BYTES = 256 * 1024
 """Smaller files are asked for together, so that a store far away is not waited for once for each."""
 TOGETHER = 32
 COMPRESSION_LEVEL = 1
+PREFIX = "gateway"
+"""Of the keys of all zips."""
+KEPT = timedelta(days=1)
+"""How long a zip stays, which can be made again."""
+REUSED = timedelta(hours=20)
+"""Since it was made; the rest of its time is longer than a signed URL is valid."""
 LARGEST_PLAIN_BYTES = 2**31 - 1
 """Of an entry in the plain format of a zip."""
 
@@ -94,14 +102,32 @@ async def take_stock(store: ArtifactStore, left: Sequence[Left]) -> Sequence[Art
     return found
 
 
-async def archive(store: ArtifactStore, job_id: str, left: Sequence[Left]) -> Archive:
-    """The zip of these files, with the manifest of each trial; made when it is asked for first.
+async def archive(database: AsyncEngine, store: ArtifactStore, job_id: str) -> Archive:
+    """The zip of what the trials of a job left, with the manifest of each; made unless it is there.
 
-    Raises ``NotFound`` when there are none, ``TooLarge`` above ``LARGEST_BYTES``, and the errors of the store.
+    Raises ``NotFound`` when there are no files, ``TooLarge`` above ``LARGEST_BYTES``, and the errors of the store.
     """
+    left = await _read(database, job_id)
+    while True:
+        made = await packed(store, job_id, left)
+        now_left = await _read(database, job_id)
+        if now_left == left:
+            return made
+        # Whoever deleted a trial meanwhile may have looked for zips of it before this one was there.
+        await store.delete(made.key)
+        left = now_left
+
+
+async def forget(store: ArtifactStore, job_id: str) -> int:
+    """Delete the zips of a job, whose signed URLs lead nowhere from then on; how many there were."""
+    return await store.delete_prefix(f"{PREFIX}/{job_id}/artifacts")
+
+
+async def packed(store: ArtifactStore, job_id: str, left: Sequence[Left]) -> Archive:
+    """The zip of these files, as ``archive`` makes it."""
     if not left:
         raise NotFound(f"Job {job_id!r} has left no files.", fix="They are stored when a trial ends.")
-    place = f"gateway/{job_id}/artifacts/{_fingerprint(left)}"
+    place = f"{PREFIX}/{job_id}/artifacts/{_fingerprint(left)}"
     if (made := await _made(store, place)) is not None:
         return made
     stock = await take_stock(store, left)
@@ -125,9 +151,15 @@ async def archive(store: ArtifactStore, job_id: str, left: Sequence[Left]) -> Ar
     return Archive(key, size, sha256)
 
 
+async def _read(database: AsyncEngine, job_id: str) -> Sequence[Left]:
+    async with database.connect() as connection:
+        return await files_left(connection, job_id)
+
+
 async def _made(store: ArtifactStore, place: str) -> Archive | None:
     for stored in (await store.list(place, limit=1)).objects:
-        if (name := _NAME.fullmatch(stored.key.rpartition("/")[2])) is not None:
+        name = _NAME.fullmatch(stored.key.rpartition("/")[2])
+        if name is not None and datetime.now(UTC) - stored.modified_at < REUSED:
             return Archive(stored.key, int(name["size"]), name["sha256"])
     return None
 

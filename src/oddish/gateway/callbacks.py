@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from oddish.errors import NotFound, OddishError
 from oddish.gateway.outgoing import PASSING
+from oddish.secrecy import SHORTEST_SECRET
 from oddish.storable import storable
 
 type Kind = Literal["notifications", "deliver", "writeback"]
@@ -23,6 +24,8 @@ PAUSES: Sequence[float] = (5, 30, 120, 600, 1800, 3600, 7200)
 LONGEST_PAUSE = 7200.0
 JITTER = 0.2
 SECRET_PREFIX = "whsec_"  # noqa: S105 - not one, only how one begins
+SHORTEST_KEY = 24
+"""Bytes of a key of Standard Webhooks."""
 LONGEST_ERROR = 500
 """Characters of what is kept of a failure."""
 AZURE = ".blob.core.windows.net"
@@ -60,6 +63,8 @@ class Answer:
 
     @property
     def complaint(self) -> str:
+        if self.passes:
+            return f"The receiver answers {self.status}."
         where = "elsewhere, and redirects are not followed" if 300 <= self.status < 400 else "with a refusal"
         return f"The receiver answers {self.status}, {where}."
 
@@ -113,6 +118,16 @@ class Signature:
         return self._headers | {"webhook-signature": f"v1,{base64.b64encode(self._code.digest()).decode()}"}
 
 
+def secret_flaw(secret: str) -> str | None:
+    """Why it signs nothing worth the name, as a phrase that follows it."""
+    if not secret.startswith(SECRET_PREFIX):
+        return f"has fewer than {SHORTEST_SECRET} characters" if len(secret.strip()) < SHORTEST_SECRET else None
+    key = _decoded(secret)
+    if key is None:
+        return f"is not base64 after {SECRET_PREFIX}"
+    return f"has {len(key)} bytes after {SECRET_PREFIX}, fewer than {SHORTEST_KEY}" if len(key) < SHORTEST_KEY else None
+
+
 def headers_of_upload(host: str) -> dict[str, str]:
     """What a store at ``host`` wants to be told with an upload."""
     return {"x-ms-blob-type": "BlockBlob"} if host.endswith(AZURE) else {}
@@ -147,9 +162,13 @@ def judged(attempt: int, came: Answer | Exception, *, seconds: float, chance: fl
 
 def _key(secret: str) -> bytes:
     """A secret of Standard Webhooks is ``whsec_`` and bytes in base64; of any other one the characters count."""
-    if secret.startswith(SECRET_PREFIX):
-        try:
-            return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-        except (binascii.Error, ValueError):
-            pass
-    return secret.encode()
+    return _decoded(secret) or secret.encode()
+
+
+def _decoded(secret: str) -> bytes | None:
+    if not secret.startswith(SECRET_PREFIX):
+        return None
+    try:
+        return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        return None

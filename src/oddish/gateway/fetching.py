@@ -95,6 +95,10 @@ class Fetcher:
                     answer = await outgoing.ask(at)
                 except httpx2.TransportError as error:
                     raise _unreachable(at, error) from error
+                except RefusedAddress as error:
+                    if at is address:
+                        raise
+                    raise _refused_redirect(address, error) from error
                 try:
                     if answer.status_code not in REDIRECTS:
                         yield answer
@@ -143,7 +147,11 @@ def _redirected(address: Address, answer: httpx2.Response) -> Address:
     try:
         return parse_address(location, base=address)
     except RefusedAddress as error:
-        raise RedirectRefused(f"{address.shown} redirects elsewhere: {error.message}", fix=error.fix) from error
+        raise _refused_redirect(address, error) from error
+
+
+def _refused_redirect(address: Address, error: RefusedAddress) -> RedirectRefused:
+    return RedirectRefused(f"{address.shown} redirects elsewhere: {error.message}", fix=error.fix)
 
 
 def _require_content(address: Address, answer: httpx2.Response) -> None:

@@ -1,7 +1,7 @@
 """What a worker does with a new job: fetch its archive, make a task version of it, and submit the trials."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oddish import correlation
 from oddish.db.deadlock import outlast_deadlocks
 from oddish.db.tables import gateway_jobs, task_versions, users
-from oddish.errors import OddishError
+from oddish.errors import InvalidTask, OddishError
 from oddish.experiments.registry import create_for_job
 from oddish.gateway.fetching import Fetcher
 from oddish.gateway.jobs import GatewayJob, read, whole_request
-from oddish.gateway.plans import Plan, archive, fixture, plans
+from oddish.gateway.plans import archive, fixture, logins, plans
+from oddish.gateway.wording import in_words_of_requests
 from oddish.gateway.workspace import keep_workspace
 from oddish.identity.principal import Principal, Scope
 from oddish.keyring import Keyring
@@ -32,12 +33,29 @@ from oddish.tasks.structure import CONFIG_FILE
 from oddish.tasks.ziparchive import unpack_zip
 from oddish.trials.commission import Commission
 from oddish.trials.ground import Ground
-from oddish.trials.submission import Policy, Prepared, Submission, prepare, submit
+from oddish.trials.policy import Policy
+from oddish.trials.submission import Prepared, Submission, prepare, submit
 
 UPLOAD_SECONDS = 3600
 """How long an archive waits in the store to become a version, before upkeep may take it for abandoned."""
 RETRY_SECONDS = (2.0, 10.0)
 """Before the second and the third time that an archive is fetched."""
+
+
+LISTED = 10
+"""Entries that are named of an archive without a task."""
+
+
+class UnusableArchive(InvalidTask):
+    """What was fetched is no sound zip, or holds what is not unpacked."""
+
+    code = "archive_not_usable"
+
+
+class NoTask(InvalidTask):
+    """An archive with no task in it, or with several."""
+
+    code = "archive_without_task"
 
 
 @dataclass(frozen=True)
@@ -83,7 +101,7 @@ class Intake:
             version = await self._publish(principal, job.task_slug, task, scratch)
             if job.kind == "verify":
                 workspace_key = await self._workspace(job, request, task, scratch)
-        prepared = await self._prepared(principal, job, plans(job.kind, request), version)
+        prepared = await self._prepared(principal, job, request, version)
 
         async def conclude() -> None:
             async with self.database.begin() as connection:
@@ -91,8 +109,9 @@ class Intake:
                     await finish(connection, claim, "cancelled", error=cancelled)
                     return
                 experiment = await create_for_job(connection, principal, f"{job.task_slug}-{job.id}")
-                for one in prepared:
-                    await submit(connection, self.keyring, one.into(experiment.id))
+                with in_words_of_requests():
+                    for one in prepared:
+                        await submit(connection, self.keyring, one.into(experiment.id))
                 await connection.execute(
                     update(gateway_jobs)
                     .where(gateway_jobs.c.id == job.id)
@@ -116,7 +135,10 @@ class Intake:
         """The directory of the task."""
         fetched, directory = scratch / "task.zip", scratch / "fetched"
         await self.fetcher.fetch(archive(request), fetched)
-        await asyncio.to_thread(unpack_zip, fetched, directory, self.archive_limits)
+        try:
+            await asyncio.to_thread(unpack_zip, fetched, directory, self.archive_limits)
+        except InvalidTask as error:
+            raise UnusableArchive(error.message, fix=error.fix) from error
         return await asyncio.to_thread(unwrapped, directory)
 
     async def _workspace(self, job: GatewayJob, request: Mapping[str, Any], task: Path, scratch: Path) -> str:
@@ -125,7 +147,8 @@ class Intake:
             fetched = scratch / "fixture.zip"
             await self.fetcher.fetch(address, fetched)
         (own := scratch / "workspace").mkdir()
-        return await keep_workspace(self.store, job.org_id, task, fetched, own, self.archive_limits)
+        owner = f"{job.org_id}/{job.id}"
+        return await keep_workspace(self.store, owner, task, fetched, own, self.archive_limits)
 
     async def _publish(self, principal: Principal, slug: str, task: Path, scratch: Path) -> Version:
         """The version with this content, made unless there is one; as by an upload of it."""
@@ -156,7 +179,7 @@ class Intake:
         return Version(registered.version_id, registered.task_id, registered.content_hash)
 
     async def _prepared(
-        self, principal: Principal, job: GatewayJob, wanted: Sequence[Plan], version: Version
+        self, principal: Principal, job: GatewayJob, request: Mapping[str, Any], version: Version
     ) -> list[Prepared]:
         ground = Ground(self._reads, self.database, self.limits, patience_seconds=self.patience_seconds)
         submissions = [
@@ -166,11 +189,13 @@ class Intake:
                 max_attempts=1,
                 content_hash=version.content_hash,
                 harbor=plan.harbor,
-                commission=Commission(job.id, plan.agent, plan.max_running),
+                logins=logins(request),
+                commission=Commission(job.id, plan.agent, plan.max_running, is_probe=job.kind == "verify"),
             )
-            for plan in wanted
+            for plan in plans(job.kind, request)
         ]
-        return [await prepare(self._reads, self.policy, principal, one, ground) for one in submissions]
+        with in_words_of_requests():
+            return [await prepare(self._reads, self.policy, principal, one, ground) for one in submissions]
 
 
 async def refuse(connection: AsyncConnection, claim: Claim, error: OddishError) -> None:
@@ -193,13 +218,18 @@ async def refuse(connection: AsyncConnection, claim: Claim, error: OddishError) 
 
 
 def unwrapped(directory: Path) -> Path:
-    """The task in what an archive held: all of it, or the one folder that it is wrapped in."""
+    """The task in what an archive held: all of it, or the one folder that it is wrapped in. Raises ``NoTask``."""
     if (directory / CONFIG_FILE).exists():
         return directory
-    inside = [entry for entry in directory.iterdir() if entry.name != "__MACOSX"]
-    if len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink():
+    inside = sorted(entry for entry in directory.iterdir() if entry.name != "__MACOSX")
+    if len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink() and (inside[0] / CONFIG_FILE).exists():
         return inside[0]
-    return directory
+    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in inside]
+    listed = f"holds {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''}" if names else "is empty"
+    raise NoTask(
+        f"The archive has no {CONFIG_FILE} at its top or in the one folder there: it {listed}.",
+        fix="Zip the directory of one task.",
+    )
 
 
 async def _principal(connection: AsyncConnection, job: GatewayJob) -> Principal:

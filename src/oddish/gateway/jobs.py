@@ -20,8 +20,9 @@ from oddish.errors import Conflict, InvalidInput, NotFound
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.queue.cancel import cancel as cancel_jobs
+from oddish.queue.cancel import hold as hold_jobs
 from oddish.queue.enqueue import Lane, NewJob, enqueue, prepare_lanes
-from oddish.queue.keys import Limits, gateway_quota, queue_key
+from oddish.queue.keys import Limits, archive_quota, gateway_quota, queue_key
 from oddish.tasks.uploads import usable_name
 
 type Kind = Literal["execute", "verify"]
@@ -35,6 +36,20 @@ NO_AGENT = "nop"
 """Of the trials of a verification."""
 UNFINISHED = ("queued", "running")
 ADMISSION_LOCK = 0x0DD15D
+
+
+SHORTEST_WAIT = 5
+LONGEST_WAIT = 300
+"""Seconds that a caller is asked to wait for the quota."""
+
+# How long the latest jobs of an organisation took, on average. Locks: none.
+USUAL_SECONDS = text("""
+SELECT avg(extract(epoch FROM finished_at - started_at)) FROM (
+  SELECT started_at, finished_at FROM gateway_jobs
+  WHERE org_id = :org_id AND started_at IS NOT NULL AND finished_at IS NOT NULL
+  ORDER BY created_at DESC, id DESC LIMIT 20
+) latest
+""")
 
 
 class QuotaReached(Conflict):
@@ -114,9 +129,9 @@ async def prepare(
 ) -> None:
     """Make the lanes of a coming job of these ``agents``, of a verification without, in a transaction of its own."""
     keys = [queue_key(agent["harbor_agent"], agent.get("model")) for agent in agents] or [queue_key(NO_AGENT, None)]
-    lane = gateway_quota(principal.org_id)
-    lanes = [Lane(key.key, lane, key.provider, principal.org_id, in_quota=True) for key in keys]
-    await prepare_lanes(engine, [Lane(ARCHIVE, lane, ARCHIVE, principal.org_id), *lanes], limits)
+    quota, archives = gateway_quota(principal.org_id), archive_quota(principal.org_id)
+    lanes = [Lane(key.key, quota, key.provider, principal.org_id, quota) for key in keys]
+    await prepare_lanes(engine, [Lane(ARCHIVE, archives, ARCHIVE, principal.org_id, archives), *lanes], limits)
 
 
 async def create(
@@ -159,7 +174,7 @@ async def create(
             .returning(*_COLUMNS)
         )
     ).one()
-    lane = gateway_quota(principal.org_id)
+    lane = archive_quota(principal.org_id)
     await enqueue(connection, [NewJob(principal.org_id, ARCHIVE, job_id, ANY_POOL, ARCHIVE, lane, 0, ARCHIVE_ATTEMPTS)])
     return _job(row)
 
@@ -180,10 +195,20 @@ async def admit(connection: AsyncConnection, principal: Principal, limits: Limit
     row = (await connection.execute(select(overridden, running, unfinished.scalar_subquery()))).one()
     limit, busy = limits.gateway if row[0] is None else row[0], max(row[1] or 0, row[2])
     if limit is not None and busy >= limit:
-        raise QuotaReached(
+        refused = QuotaReached(
             f"{busy} runs of this organisation are under way, and {limit} may be at once.",
             fix="Wait as long as Retry-After says, or use jobs/execute-tasks, which queues.",
         )
+        usual = await connection.scalar(USUAL_SECONDS, {"org_id": principal.org_id})
+        refused.retry_after = wait_for_room(float(usual or 0), running=busy, limit=limit)
+        raise refused
+
+
+def wait_for_room(usual_seconds: float, *, running: int, limit: int) -> int:
+    """Seconds until as many have probably ended that another one may begin. Pure."""
+    ending = running - limit + 1
+    expected = usual_seconds * ending / max(running, 1)
+    return round(min(max(expected, SHORTEST_WAIT), LONGEST_WAIT))
 
 
 async def get(connection: AsyncConnection, principal: Principal, job_id: str) -> GatewayJob:
@@ -227,24 +252,23 @@ async def page(
     return [_job(row) for row in await connection.execute(statement)]
 
 
-async def cancel(engine: AsyncEngine, principal: Principal, job_id: str) -> GatewayJob:
-    """Stop the job; one that is over stays as it is. Raises ``NotFound``. May be repeated.
+async def cancel(connection: AsyncConnection, principal: Principal, job_id: str) -> GatewayJob:
+    """Stop the job, in the caller's transaction; one that is over stays as it is. Raises ``NotFound``. May be repeated.
 
-    In two transactions, for whoever ends a trial locks the trial before the job. Once the first has committed, no more
-    trials come: the archive was held back, or all of them are there.
+    Once the archive's job is held, no more trials come: it is kept from making any, or all of them are there. Whoever
+    ends a trial locks its job of the queue before this one, so those are held before this one is changed.
     """
-    async with engine.begin() as connection:
-        await get(connection, principal, job_id)
-        await cancel_jobs(connection, kind=ARCHIVE, subject_ids=[job_id])
-        await connection.execute(
-            update(table)
-            .where(table.c.id == job_id, table.c.status.in_(UNFINISHED), table.c.cancelled_at.is_(None))
-            .values(cancelled_at=func.now())
-        )
-    async with engine.begin() as connection:
-        of_job = await connection.scalars(select(trials.c.id).where(trials.c.gateway_job_id == job_id))
-        await cancel_jobs(connection, kind="trial", subject_ids=of_job.all())
-        return await get(connection, principal, job_id)
+    await get(connection, principal, job_id)
+    await cancel_jobs(connection, kind=ARCHIVE, subject_ids=[job_id])
+    of_job = (await connection.scalars(select(trials.c.id).where(trials.c.gateway_job_id == job_id))).all()
+    await hold_jobs(connection, kind="trial", subject_ids=of_job)
+    await connection.execute(
+        update(table)
+        .where(table.c.id == job_id, table.c.status.in_(UNFINISHED), table.c.cancelled_at.is_(None))
+        .values(cancelled_at=func.now())
+    )
+    await cancel_jobs(connection, kind="trial", subject_ids=of_job)
+    return await get(connection, principal, job_id)
 
 
 def _job(row: Row[Any]) -> GatewayJob:

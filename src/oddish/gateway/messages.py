@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oddish.gateway.artifacts import archive, files_left
+from oddish.gateway.artifacts import archive
 from oddish.gateway.deliveries import Due
 from oddish.gateway.document import job_document
 from oddish.gateway.jobs import read
@@ -31,9 +31,7 @@ async def compose(due: Due, database: AsyncEngine, store: ArtifactStore) -> Mess
 
 
 async def _files(due: Due, database: AsyncEngine, store: ArtifactStore) -> Message:
-    async with database.connect() as connection:
-        left = await files_left(connection, due.job_id)
-    packed = await archive(store, due.job_id, left)
+    packed = await archive(database, store, due.job_id)
     return Message(
         due.message_id, "PUT", "application/zip", packed.size, lambda: store.stream(packed.key), UPLOAD_SECONDS
     )

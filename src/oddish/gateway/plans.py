@@ -9,6 +9,7 @@ from typing import Any
 
 from oddish.gateway.addresses import Address, parse_address
 from oddish.gateway.jobs import NO_AGENT
+from oddish.registries import RegistryLogin
 from oddish.trials.units import TrialConfig
 
 MOST_AT_ONCE = 16
@@ -47,6 +48,12 @@ def fixture(request: Mapping[str, Any]) -> Address | None:
     """Where the files are that a verification lays over the task's own."""
     url = request.get("workspace_fixture_url")
     return None if url is None else parse_address(url)
+
+
+def logins(request: Mapping[str, Any]) -> Sequence[RegistryLogin]:
+    """At the registries of the trials' images. Raises ``InvalidLogin``."""
+    given = request.get("registry_auth") or ()
+    return [RegistryLogin.of(login["username"], login["token"], login["registry"]) for login in given]
 
 
 def _plan(agent: Mapping[str, Any], trials: int) -> Plan:

@@ -61,7 +61,7 @@ def plan_refill(job: GatewayJob, trials: Sequence[JobTrial]) -> Refill:
     raised = [trial.facts.raised for trial in trials if trial.facts is not None and trial.facts.raised]
     if not raised:
         raise NothingErrored(
-            f"None of the {len(trials)} trials of job {job.id!r} raised.",
+            f"No trial of job {job.id!r} raised.",
             fix="Look at `error` and `outcome` of the job.",
         )
     names = {exception.type for exceptions in raised for exception in exceptions}

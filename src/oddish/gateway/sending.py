@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import httpx2
 
 from oddish.errors import Unavailable
-from oddish.gateway.addresses import parse_address
+from oddish.gateway.addresses import parse_callback
 from oddish.gateway.callbacks import Answer, Callback, Signature, headers_of_upload
 from oddish.gateway.outgoing import Outgoing
+from oddish.httpdates import retry_after
 
 
 class CallbackUnreachable(Unavailable):
@@ -41,7 +42,7 @@ async def send(outgoing: Outgoing, callback: Callback, message: Message) -> Answ
 
     Raises ``RefusedAddress``, ``Unresolved``, ``CallbackUnreachable``, and what reading the body raises.
     """
-    address = parse_address(callback.url)
+    address = parse_callback(callback.url)
     signature = Signature(message.id, int(time.time()), callback.secret)
     if signature.signs:
         async for chunk in message.content():
@@ -62,8 +63,4 @@ async def send(outgoing: Outgoing, callback: Callback, message: Message) -> Answ
         raise CallbackUnreachable(
             f"{address.shown} cannot be reached: {str(error) or type(error).__name__}."
         ) from error
-    return Answer(answer.status_code, _seconds(answer.headers.get("Retry-After", "")))
-
-
-def _seconds(retry_after: str) -> float | None:
-    return float(retry_after) if retry_after.isascii() and retry_after.isdigit() else None
+    return Answer(answer.status_code, retry_after(answer.headers))

@@ -1,6 +1,6 @@
 """The workspace of a verification: what the task shows its agents, and on top of it what the caller sends.
 
-It is kept in the store as one archive that is named by its content, for all trials of it.
+It is kept in the store as one archive that is named by its content, for all trials of the job, until they have ended.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from oddish.errors import InvalidTask, TooLarge
@@ -16,6 +17,10 @@ from oddish.tasks.archive import ArchiveLimits, unpack
 from oddish.tasks.package import HASH_PREFIX, PublishedFile, content_hash, write_archive
 from oddish.tasks.ziparchive import unpack_zip
 
+PREFIX = "workspaces"
+"""Of the keys of all of them."""
+KEPT = timedelta(days=1)
+"""How long one stays at least, whether a job is known to need it or not: intake takes minutes."""
 VISIBLE_SEED = "visible_seed"
 """In the directory of a task: what its agents find in their workspace. No part of what is published of a task."""
 
@@ -27,19 +32,19 @@ class UnusableWorkspace(InvalidTask):
 
 
 async def keep_workspace(
-    store: ArtifactStore, org_id: str, task: Path, fixture: Path | None, scratch: Path, limits: ArchiveLimits
+    store: ArtifactStore, owner: str, task: Path, fixture: Path | None, scratch: Path, limits: ArchiveLimits
 ) -> str:
     """The key of an archive with what is in ``visible_seed`` of ``task``, and on top of it what is in ``fixture``.
 
-    ``task`` is a directory that was unpacked here, ``fixture`` a zip; what is in neither makes an empty workspace.
+    ``owner`` is the job, as ``ORGANISATION/JOB``. ``task`` is a directory that was unpacked here, ``fixture`` a zip;
+    what is in neither makes an empty workspace.
     ``limits`` are those of the fixture, and of both together. Files are made in the directory ``scratch``, which is the
     caller's. Raises ``UnusableWorkspace``, ``TooLarge`` and the errors of the store.
     """
     packed = scratch / "workspace.tar.gz"
     digest = await asyncio.to_thread(_pack, task, fixture, scratch, packed, limits)
-    key = f"workspaces/{org_id}/{digest}.tar.gz"
-    if not await store.exists(key):
-        await store.put_file(key, packed)
+    key = f"{PREFIX}/{owner}/{digest}.tar.gz"
+    await store.put_file(key, packed)
     return key
 
 

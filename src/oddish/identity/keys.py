@@ -31,7 +31,7 @@ FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.{which}
 AUTHENTICATE = text(_AUTHENTICATE.format(which="key_hash = :key_hash"))
 AUTHENTICATE_BY_ID = text(_AUTHENTICATE.format(which="id = :key_id"))
 
-FIX = "Send a valid key as `Authorization: Bearer ok_...`."
+FIX = "Send a valid key as `Authorization: Bearer ok_...` or `X-Api-Key: ok_...`."
 
 
 def key_hash(key: str) -> bytes:

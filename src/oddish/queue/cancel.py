@@ -9,6 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 CANCEL_CHANNEL = "oddish_cancel"
 CANCELLED_BY_USER = "Cancelled by user"
 
+# Keeps unfinished jobs as they are for the rest of the transaction. Locks: jobs (by id).
+HOLD = """
+SELECT id FROM jobs WHERE kind = :kind AND subject_id = ANY (CAST(:subject_ids AS text[]))
+  AND state IN ('held', 'ready', 'scheduled', 'running') ORDER BY id FOR NO KEY UPDATE
+"""
+
 # Ends what does not run and marks what does. Locks: jobs (by id), trials (by trigger).
 CANCEL = """
 WITH wanted AS (
@@ -32,6 +38,11 @@ class CancelSummary:
     """Jobs that had not started and are over."""
     stopping: int
     """Jobs that run; their workers end them within about a second."""
+
+
+async def hold(connection: AsyncConnection, *, kind: str, subject_ids: Sequence[str]) -> None:
+    """Keep the unfinished jobs of ``subject_ids`` as they are, for what has to happen before they are cancelled."""
+    await connection.execute(text(HOLD), {"kind": kind, "subject_ids": list(subject_ids)})
 
 
 async def cancel(

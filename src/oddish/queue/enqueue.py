@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from oddish.queue.keys import Limits, gateway_quota, organisation_cap, provider_cap
+from oddish.queue.keys import Limits, organisation_cap, provider_cap
 
 JOBS_CHANNEL = "oddish_jobs"
 
@@ -63,8 +63,8 @@ class Lane:
     lane: str
     provider: str
     org_id: str
-    in_quota: bool = False
-    """Its jobs count against the organisation's quota of the gateway as well."""
+    quota: str | None = None
+    """A cap that its jobs count against beside those of the provider and the organisation."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ async def prepare_lanes(engine: AsyncEngine, lanes: Iterable[Lane], limits: Limi
     keys = sorted({lane.key for lane in wanted})
     provider_caps = [provider_cap(lane.provider) for lane in wanted]
     org_caps = [organisation_cap(lane.org_id) for lane in wanted]
-    quotas = [gateway_quota(lane.org_id) if lane.in_quota else None for lane in wanted]
+    quotas = [lane.quota for lane in wanted]
     caps = sorted({*provider_caps, *org_caps, *filter(None, quotas)})
     async with engine.begin() as connection:
         of_keys = {"keys": keys, "limits": [limits.of(key) for key in keys], "authoritative": limits.authoritative}

@@ -92,6 +92,8 @@ class Limits:
     """Of each organisation, over all keys."""
     gateway: int | None = None
     """Of each organisation, over the trials of its gateway jobs."""
+    archives: int | None = None
+    """Of each organisation, over the archives that are fetched for its gateway jobs."""
     authoritative: bool = True
     """False in a process that makes what is new, and leaves the limits of what is there to the API servers."""
 
@@ -107,11 +109,11 @@ class Limits:
         return "ODDISH_BASELINE_CONCURRENCY" if key == BASELINE_KEY else "ODDISH_DEFAULT_CONCURRENCY"
 
     def of_cap(self, name: str) -> int | None:
-        """The limit of a cap by its name, as ``provider_cap``, ``organisation_cap`` and ``gateway_quota`` make it."""
+        """The limit of a cap by its name, as those below make it."""
         kind, _, owner = name.partition(":")
         if kind == "provider":
             return self.providers.get(owner)
-        return self.gateway if kind == "gateway" else self.organisation
+        return {"gateway": self.gateway, "archive": self.archives}.get(kind, self.organisation)
 
     def setting_of_cap(self, name: str) -> str:
         """The setting that the limit of a cap comes from, if there is one."""
@@ -130,3 +132,9 @@ def organisation_cap(org_id: str) -> str:
 def gateway_quota(org_id: str) -> str:
     """The name of the cap on an organisation's gateway trials, and of the lanes that they share."""
     return f"gateway:{org_id}"
+
+
+def archive_quota(org_id: str) -> str:
+    """As ``gateway_quota``, of the archives that are fetched for its gateway jobs: they come from hosts that anybody
+    named, and may take their time."""
+    return f"archive:{org_id}"

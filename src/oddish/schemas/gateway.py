@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from oddish.errors import InvalidInput
 from oddish.gateway.addresses import LONGEST_ADDRESS
+from oddish.gateway.callbacks import secret_flaw
+from oddish.registries import MOST_LOGINS
 from oddish.schemas.base import Name, RequestBody
-from oddish.schemas.submission import MAX_VALUE
+from oddish.schemas.submission import MAX_VALUE, RegistryAuth
 from oddish.tasks.characters import variable_flaw
 
 MOST_TRIALS = 512
@@ -36,7 +38,17 @@ VERIFY: dict[str, Any] = {
 type Url = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
 type EventName = Literal["job.queued", "trial.started", "trial.phase", "trial.finished", "job.finished"]
 type Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-type Secret = Annotated[str, Field(min_length=8, max_length=1000, description="Signs what is sent; never shown again.")]
+
+
+def _signing(secret: str) -> str:
+    if flaw := secret_flaw(secret):
+        raise ValueError(f"it {flaw}.")
+    return secret
+
+
+type Secret = Annotated[
+    str, Field(max_length=1000, description="Signs what is sent; never shown again."), AfterValidator(_signing)
+]
 
 
 class ArchiveUrlMissing(InvalidInput):
@@ -133,13 +145,19 @@ class Writeback(BaseModel):
 
 
 class JobRequest(RequestBody):
-    """What every job has."""
+    """What every job has. Members that are not known are refused: what is asked for is not left undone in silence."""
+
+    model_config = ConfigDict(extra="forbid")
 
     task_slug: Name = Field(description="What the task is called here.", examples=["my-task"])
     metadata: JobMetadata
     notifications: Annotated[list[Notification], Field(max_length=MOST_NOTIFICATIONS)] = Field(default_factory=list)
     deliver: Delivery | None = None
     writeback: Writeback | None = None
+    registry_auth: Annotated[list[RegistryAuth], Field(max_length=MOST_LOGINS)] = Field(
+        default_factory=list,
+        description="Logins at the registries that images of the environment `docker` come from.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -147,14 +165,15 @@ class JobRequest(RequestBody):
         """Apart from the other members: callers know this refusal by its words."""
         if isinstance(values, dict):
             metadata = values.get("metadata") or {}
+            misplaced = "task_archive_url" in values
             if isinstance(metadata, dict) and metadata.get("task_archive_url") in (None, ""):
-                misplaced = "task_archive_url" in values
                 raise ArchiveUrlMissing(
                     "metadata.task_archive_url is required.",
                     fix="Move task_archive_url into metadata: at the top level it is ignored."
                     if misplaced
                     else "Give the address of a zip of the task's directory.",
                 )
+            return {name: value for name, value in values.items() if name != "task_archive_url"}
         return values
 
     @property

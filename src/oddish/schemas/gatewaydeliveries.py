@@ -12,7 +12,7 @@ class DeliveryAttempt(ResponseBody):
     """One attempt to send one message."""
 
     kind: Literal["notifications", "deliver", "writeback"]
-    url: str = Field(description="Without its query.")
+    url: str = Field(description="Without path and query, which may be credentials.")
     event: str
     event_seq: int = Field(description="The event's number in the stream of the job.")
     attempt: int = Field(description="At this message; counts from 1.")

@@ -18,6 +18,7 @@ class Problem(BaseModel):
     code: str = Field(description="Stable; what a program branches on.")
     fix: str | None = Field(None, description="What to do about it.")
     errors: list[FieldProblem] | None = Field(None, description="With the code `validation`: every field at fault.")
+    job_id: str | None = Field(None, description="With the code `job_goes_on`: the job.")
     incident: str | None = Field(
         None, description="With the code `internal`: the name of the entry in the server's log."
     )

@@ -69,6 +69,8 @@ def refusal(error: OddishError, *, status: int | None = None, **members: object)
     if isinstance(error, Internal):
         document["incident"] = error.incident
     headers = HEADERS.get(status)
+    if error.retry_after is not None:
+        headers = {**(headers or {}), "Retry-After": str(error.retry_after)}
     return JSONResponse(document | members, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 

@@ -12,3 +12,5 @@ class Commission:
     """As the caller has named it."""
     max_running: int
     """How many of its trials run at once."""
+    is_probe: bool = False
+    """They look at the task and are no attempts at it, so that they count for nothing among its trials."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from oddish.errors import InvalidInput
 from oddish.registries import RegistryLogin
-from oddish.secrecy import SHORTEST_SECRET, is_secret_name
+from oddish.secrecy import SHORTEST_SECRET, is_secret
 
 _SECRET_WORDS = frozenset(
     {"key", "apikey", "secret", "token", "password", "passwd", "passphrase", "credential", "credentials", "auth"}
@@ -54,8 +54,8 @@ class Confidential:
 
 
 def split_env(env: Mapping[str, str]) -> tuple[dict[str, str | None], dict[str, str]]:
-    """``env`` as it may be shown, secret-named variables without a value, and those values apart."""
-    hidden = {name: value for name, value in env.items() if is_secret_name(name)}
+    """``env`` as it may be shown, secret variables without a value, and those values apart."""
+    hidden = {name: value for name, value in env.items() if is_secret(name, value)}
     return {name: None if name in hidden else value for name, value in env.items()}, hidden
 
 

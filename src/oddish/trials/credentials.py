@@ -23,6 +23,11 @@ class MissingCredential(InvalidInput):
 
     code = "missing_credential"
 
+    def __init__(self, message: str, *, names: Sequence[str], fix: str | None) -> None:
+        """``names`` of the variables that would do, all of them together."""
+        super().__init__(message, fix=fix)
+        self.names = names
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -79,12 +84,14 @@ class TrialNames:
             raise MissingCredential(
                 f"The agent {self.agent!r} with the model {self.model!r} has no credentials: "
                 f"it takes {self.needs.wording()}.",
+                names=self.needs.one_of[0],
                 fix=_fix_of_agent(self.needs.one_of[0]),
             )
         for reference in self.references:
             if reference.required and reference.name not in offered and not inherited(reference.name):
                 raise MissingCredential(
                     f"{reference.place} takes the variable {reference.name!r} from the outside, and nobody gives it.",
+                    names=[reference.name],
                     fix=_fix_of_task(reference.name),
                 )
 
@@ -156,15 +163,16 @@ def _object(document: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 def _fix_of_agent(names: Sequence[str]) -> str:
     options = " ".join(f"--ae {name}" for name in names)
-    return f"Run it with {options}, which takes the value from your shell or from --env-file, or {_keeping(names)}."
+    return f"Run it with {options}, which takes the value from your shell or from --env-file, or {keeping(names)}."
 
 
 def _fix_of_task(name: str) -> str:
     return (
         f"Write {name}=VALUE into a file and run it with --env-file FILE (a server on your own machine is also given "
-        f"that of the shell), or {_keeping([name])}."
+        f"that of the shell), or {keeping([name])}."
     )
 
 
-def _keeping(names: Sequence[str]) -> str:
+def keeping(names: Sequence[str]) -> str:
+    """What to do for all trials to come."""
     return f"keep it for the organisation with {' and '.join(f'`oddish secrets set {name}`' for name in names)}"

@@ -27,7 +27,7 @@ MARK_TRIALS = text("""
 WITH own AS MATERIALIZED (
   SELECT id FROM trials WHERE id = ANY (CAST(:trial_ids AS text[])) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
 )
-UPDATE trials SET deleted_at = now() FROM own WHERE trials.id = own.id
+UPDATE trials SET deleted_at = now() FROM own WHERE trials.id = own.id RETURNING trials.gateway_job_id
 """)
 
 # Frees the name. Locks: tasks.
@@ -37,6 +37,10 @@ MARK_TASK = text("UPDATE tasks SET deleted_at = now(), updated_at = now() WHERE 
 MARK_EXPERIMENT = text("UPDATE experiments SET deleted_at = now(), public_token = NULL WHERE id = :experiment_id")
 
 
+# Locks: none.
+IS_DELETED = text("SELECT EXISTS (SELECT FROM trials WHERE id = :trial_id AND deleted_at IS NOT NULL)")
+
+
 @dataclass(frozen=True)
 class Deletion:
     kind: Literal["trial", "task", "experiment"]
@@ -44,6 +48,8 @@ class Deletion:
     trials_deleted: int
     trials_cancelled: int
     """Of these, those that waited or ran."""
+    gateway_job_ids: Sequence[str] = ()
+    """The jobs of the gateway that some of them are of."""
 
 
 async def delete_trial(connection: AsyncConnection, principal: Principal, trial_id: str) -> Deletion:
@@ -85,11 +91,24 @@ async def delete_experiment(connection: AsyncConnection, principal: Principal, r
     return deletion
 
 
+async def of_deleted_trial(connection: AsyncConnection, object_key: str) -> bool:
+    """Whether an object of the store is a file of a trial that was deleted, which stays and is seen no more."""
+    kind, _, path = object_key.partition("/")
+    trial_id = path.partition("/")[0]
+    return kind == "trials" and bool(await connection.scalar(IS_DELETED, {"trial_id": trial_id}))
+
+
 async def _delete(
     connection: AsyncConnection, kind: Literal["trial", "task", "experiment"], name: str, trial_ids: Sequence[str]
 ) -> Deletion:
     if not trial_ids:
         return Deletion(kind, name, trials_deleted=0, trials_cancelled=0)
     ended = await cancel(connection, kind="trial", subject_ids=trial_ids)
-    marked = (await connection.execute(MARK_TRIALS, {"trial_ids": list(trial_ids)})).rowcount
-    return Deletion(kind, name, trials_deleted=marked, trials_cancelled=ended.cancelled + ended.stopping)
+    marked = (await connection.scalars(MARK_TRIALS, {"trial_ids": list(trial_ids)})).all()
+    return Deletion(
+        kind,
+        name,
+        trials_deleted=len(marked),
+        trials_cancelled=ended.cancelled + ended.stopping,
+        gateway_job_ids=sorted({job_id for job_id in marked if job_id is not None}),
+    )

@@ -7,7 +7,7 @@ from oddish.queue.keys import Limits
 from oddish.settings import Settings
 from oddish.trials.doors import ALL, Door, Doors
 from oddish.trials.environments import Environments
-from oddish.trials.submission import Policy
+from oddish.trials.policy import Policy
 
 
 def policy(settings: Settings, prices: Prices) -> Policy:
@@ -32,6 +32,7 @@ def limits(settings: Settings) -> Limits:
         providers=settings.provider_concurrency,
         organisation=settings.organisation_concurrency,
         gateway=settings.gateway_concurrency,
+        archives=settings.archive_concurrency,
     )
 
 

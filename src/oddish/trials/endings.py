@@ -12,7 +12,7 @@ from oddish.trials.retryable import Ended, Refused, RetryRequest
 
 _COLUMNS = """
 SELECT t.id, t.task_id, t.task_version_id, t.experiment_id, t.agent, t.model, t.environment, t.agent_config,
-  t.harbor_config, t.secret_id, t.max_attempts, t.gated, t.status, t.origin, t.superseded_by_trial_id,
+  t.harbor_config, t.secret_id, t.max_attempts, t.gated, t.status, t.origin, t.superseded_by_trial_id, t.gateway_job_id,
   coalesce(
     (SELECT priority FROM jobs WHERE subject_id = t.id AND kind = 'trial' ORDER BY id DESC LIMIT 1),
     (SELECT priority FROM finished_jobs WHERE subject_id = t.id AND kind = 'trial' ORDER BY id DESC LIMIT 1),

@@ -18,9 +18,9 @@ from oddish.trials.agents import credentials_of_agent, offered_names
 from oddish.trials.catalogue import Catalogue
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import MissingCredential
+from oddish.trials.policy import Policy
 from oddish.trials.registry_logins import logins_for
 from oddish.trials.retryable import Ended, RetryRequest, merged
-from oddish.trials.submission import Policy
 from oddish.trials.units import TrialConfig, Unit, unit
 from oddish.variants.reference import Reference
 
@@ -132,5 +132,7 @@ class Judge:
         except MissingCredential as error:
             days = self.policy.secret_retention // timedelta(days=1)
             raise MissingCredential(
-                f"{error.message} What a submission brings along is deleted after {days} days.", fix=error.fix
+                f"{error.message} What a submission brings along is deleted after {days} days.",
+                names=error.names,
+                fix=error.fix,
             ) from None

@@ -23,9 +23,10 @@ from oddish.registries import refuse_twice
 from oddish.trials.endings import find_ended
 from oddish.trials.gate import add_gate
 from oddish.trials.ground import Ground
+from oddish.trials.policy import Policy
 from oddish.trials.remaking import Judge, Kind
 from oddish.trials.retryable import Ended, Refused, RetryRequest, overtaken
-from oddish.trials.submission import TOUCH_EXPERIMENT, Policy
+from oddish.trials.submission import TOUCH_EXPERIMENT
 
 # Keeps the experiments from being deleted. Locks: experiments (shared, by id).
 HOLD_EXPERIMENTS = text("""

@@ -27,6 +27,12 @@ class Imported(InvalidInput):
     code = "imported_trial"
 
 
+class OfGatewayJob(InvalidInput):
+    """A trial of a job of the gateway, to which no other trials come."""
+
+    code = "of_gateway_job"
+
+
 class SecretsGone(InvalidInput):
     """A trial whose secret values have been deleted since it was submitted."""
 
@@ -60,6 +66,7 @@ class Ended:
     status: str
     origin: str
     superseded_by_trial_id: str | None
+    gateway_job_id: str | None
 
     def obstacle(self) -> OddishError | None:
         """Why no other trial can take its place, if so."""
@@ -77,6 +84,11 @@ class Ended:
             return Imported(
                 f"Trial {self.id!r} was imported; it never ran here.",
                 fix=f"Run its agent on the task: oddish run --task {self.task_id} -a {self.agent}",
+            )
+        if self.gateway_job_id is not None:
+            return OfGatewayJob(
+                f"Trial {self.id!r} is one of the gateway job {self.gateway_job_id!r}, which stays as it is.",
+                fix=f"Make up for those that raised with another job: oddish gateway retry {self.gateway_job_id}",
             )
         return None
 

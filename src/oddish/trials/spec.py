@@ -11,7 +11,7 @@ from oddish.db.tables import gateway_jobs, secrets, task_versions, tasks, trials
 from oddish.errors import NotFound
 from oddish.keyring import Keyring
 from oddish.registries import RegistryLogin, login_secrets
-from oddish.secrecy import credential_values, is_secret_name
+from oddish.secrecy import credential_values, is_secret
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import names_of
 from oddish.trials.environments import Environments
@@ -45,7 +45,7 @@ class TrialSpec:
 
     def secrets(self) -> frozenset[str]:
         """The values that nothing of the attempt may show."""
-        of_agent = {value for name, value in self.env.items() if is_secret_name(name)}
+        of_agent = {value for name, value in self.env.items() if is_secret(name, value)}
         return credential_values(self.credentials) | login_secrets(self.logins) | of_agent
 
 

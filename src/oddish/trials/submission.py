@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import bindparam, func, insert, select, text, update
@@ -23,27 +23,23 @@ from oddish.experiments.registry import Experiment, get_or_create
 from oddish.experiments.sharing import publish, require_publishing
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
-from oddish.pricing import Prices
 from oddish.queue.enqueue import Group, Lane, NewJob, add_group, enqueue
-from oddish.queue.keys import BASELINE_AGENTS, gateway_quota
+from oddish.queue.keys import gateway_quota
 from oddish.registries import RegistryLogin, refuse_twice
 from oddish.tasks.tags import merged
-from oddish.trials.agents import offered_names
 from oddish.trials.budgets import Budget, check_priced, take_budget
+from oddish.trials.checking import CredentialsCheck, checked_units
 from oddish.trials.commission import Commission
 from oddish.trials.confidential import Confidential
 from oddish.trials.credentials import refuse_unusable
-from oddish.trials.doors import NONE, Doors
-from oddish.trials.environments import Environments
 from oddish.trials.gate import add_gate, check_gate, is_baseline
 from oddish.trials.ground import Ground
-from oddish.trials.passthrough import VARIANT, check_worker_files
+from oddish.trials.passthrough import check_worker_files
 from oddish.trials.planning import Addition, Live, Wanted, all_anew, plan
+from oddish.trials.policy import Policy
 from oddish.trials.registry_logins import logins_for
 from oddish.trials.subject import chosen_version, live_trials, locked_task, oldest_environment
-from oddish.trials.units import TrialConfig, Unit, unit
-from oddish.variants.reference import Reference
-from oddish.variants.resolution import resolve
+from oddish.trials.units import TrialConfig, Unit
 
 PRIORITIES = {"low": 0, "high": 1}
 
@@ -54,22 +50,6 @@ UPDATE experiments SET last_activity_at = now() WHERE id IN (
   FOR NO KEY UPDATE SKIP LOCKED
 )
 """)
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What the deployment allows and assumes."""
-
-    max_attempts: int
-    secret_retention: timedelta
-    local: bool
-    harbor_sources: Sequence[str] = ()
-    """Patterns of the places that another Harbor may come from."""
-    harbor_repository: str = ""
-    """Where a branch, tag or commit is looked for when no repository is named."""
-    doors: Doors = NONE
-    environments: Environments = field(default_factory=Environments)
-    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True)
@@ -145,21 +125,15 @@ async def prepare(
     refuse_unusable(submission.credentials)
     refuse_twice(submission.logins)
     check_worker_files("credentials", submission.credentials, policy.doors)
-    catalogue = await ground.catalogue()
-    harbor = await _fixed_harbor(policy, submission.harbor)
     async with reads.connect() as connection:
         oldest = await oldest_environment(connection, principal, submission.task_id)
-    units = [
-        unit(
-            config,
-            catalogue,
-            inherited_environment=oldest if submission.append else None,
-            harbor=harbor,
-            doors=policy.doors,
-            environments=policy.environments,
-        )
-        for config in submission.configs
-    ]
+    units = await checked_units(
+        policy,
+        ground,
+        submission.configs,
+        harbor=submission.harbor,
+        inherited_environment=oldest if submission.append else None,
+    )
     if submission.gate_baselines:
         check_gate(units)
     for entry in units:
@@ -167,10 +141,9 @@ async def prepare(
     if submission.budget is not None:
         models = sorted({str(entry.model) for entry in units if not is_baseline(entry)})
         await asyncio.to_thread(check_priced, models, policy.prices)
-    lane, in_quota = _lane(principal, submission), submission.commission is not None
-    await ground.prepare(
-        Lane(entry.key.key, lane, entry.key.provider, principal.org_id, in_quota=in_quota) for entry in units
-    )
+    lane = _lane(principal, submission)
+    quota = None if submission.commission is None else lane
+    await ground.prepare(Lane(entry.key.key, lane, entry.key.provider, principal.org_id, quota) for entry in units)
     return Prepared(principal, policy, submission, units, ground)
 
 
@@ -229,8 +202,9 @@ class _Creation:
             entry.check_task(self.version.definition)
         memory = [entry.memory_mb(self.version.definition) for entry in self.units]
         used = sorted({addition.wanted for addition in additions})
+        check = CredentialsCheck(self.policy, self.principal.org_id, self.ground, self.submission.credentials)
         for index in used:
-            await self._check_credentials(connection, self.units[index])
+            await check.run(connection, self.units[index], self.version.definition)
         secret_ids = {index: await self._keep_secrets(connection, keyring, self.units[index]) for index in used}
         first = self.task.next_trial_index
         new_ids = [ids.trial_id(self.task.id, first + offset) for offset in range(len(additions))]
@@ -306,6 +280,7 @@ class _Creation:
             "correlation_id": correlation.CURRENT.get(),
             "gateway_job_id": commission.job_id if commission else None,
             "gateway_agent": commission.agent if commission else None,
+            "is_probe": commission is not None and commission.is_probe,
         }
 
     def _job(self, entry: Unit, trial_id: str, memory_mb: int, group_id: str | None) -> NewJob:
@@ -321,16 +296,6 @@ class _Creation:
             memory_mb=memory_mb,
             group_id=group_id,
         )
-
-    async def _check_credentials(self, connection: AsyncConnection, entry: Unit) -> None:
-        """Raises ``MissingCredential`` for what the agent or the task names and nobody offers."""
-        pool, agent = entry.offer.pool, entry.agent
-        table = None if agent in BASELINE_AGENTS else await self.ground.credentials(connection, agent, pool=pool)
-        named = entry.names(self.version.definition, table)
-        self.policy.environments.check_names(entry.offer.environment, named, self.version.definition)
-        if named.names:
-            offered = await offered_names(connection, self.principal.org_id, pool=pool)
-            named.check({*offered, *self.submission.credentials})
 
     async def _keep_secrets(self, connection: AsyncConnection, keyring: Keyring, entry: Unit) -> str | None:
         logins = logins_for(entry.offer.environment, self.submission.logins)
@@ -376,12 +341,3 @@ def _lane(principal: Principal, submission: Submission) -> str:
 def _github_username(principal: Principal) -> Any:
     """Of the caller, as part of a statement."""
     return select(users.c.github_username).where(users.c.id == principal.user_id).scalar_subquery()
-
-
-async def _fixed_harbor(policy: Policy, block: Mapping[str, object]) -> Mapping[str, object]:
-    """``block`` with the other Harbor that it may name fixed to a commit. Raises what that is refused for."""
-    reference = Reference.asked_for(block, repository=policy.harbor_repository)
-    if reference is None:
-        return {name: value for name, value in block.items() if name not in VARIANT}
-    reference.check(policy.harbor_sources, local=policy.local)
-    return {**block, **(await resolve(reference)).record()}

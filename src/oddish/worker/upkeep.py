@@ -6,6 +6,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.accounting.folding import fold_all
+from oddish.gateway.retention import delete_old_workspaces, delete_old_zips
 from oddish.identity.idempotency import delete_expired_records
 from oddish.imports.retention import delete_abandoned_archives
 from oddish.queue.archive import forget_finished
@@ -39,12 +40,16 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
     counted = await count_tools(database)
     folded = await fold_all(database)
     imports = await delete_abandoned_archives(store)
+    zips = await delete_old_zips(store)
+    workspaces = await delete_old_workspaces(database, store)
     log.info(
         "upkeep done",
         expired_secrets=expired,
         expired_records=records,
         abandoned_uploads=abandoned,
         abandoned_imports=imports,
+        old_zips=zips,
+        old_workspaces=workspaces,
         finished_jobs=forgotten,
         counted_trajectories=counted,
         folded_attempts=folded,

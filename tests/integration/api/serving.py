@@ -105,7 +105,7 @@ class Server:
         if alive:
             self.sql(
                 "INSERT INTO workers (id, hostname, pid, version, pools, cpus, memory_mb, concurrency, lease_until) "
-                "VALUES (%s, 'host', 1, '0', %s, 2, 4096, 4, now() + interval '1 hour')",
+                "VALUES (%s, 'host', 1, '0', %s, 2, 4096, 4, now() + interval '1 hour') ON CONFLICT DO NOTHING",
                 f"worker-{pool}",
                 [pool] if reason is None else [],
             )

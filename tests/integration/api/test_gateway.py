@@ -10,7 +10,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 import httpx2
+import pytest
+from psycopg.types.json import Jsonb
 
+from oddish.engine.credentials import read_table
 from oddish.settings import Settings
 from support.waiting import eventually
 
@@ -20,6 +23,19 @@ from .serving import KEY, Server
 ROOT = "/sandbox/harbor/v2"
 HOST = "http://127.0.0.1:9"
 ZIP = f"{HOST}/hosted.zip"
+LARGE = {"override_memory_mb": 9999}
+VERIFIED = {name: value for name, value in HOSTED.items() if name != "agents"}
+
+
+@pytest.fixture
+def server(start: Callable[[Settings], Server], settings: Settings) -> Server:
+    return offering(start(settings))
+
+
+def offering(server: Server) -> Server:
+    """With a worker that has said what it can run."""
+    server.offer()
+    return server
 
 
 def ask(client: httpx2.Client, **headers: str) -> str:
@@ -42,6 +58,14 @@ def meanwhile(action: Callable[[], object]) -> Iterator[None]:
     thread.join()
 
 
+def asked_of(route: str) -> dict[str, object]:
+    return VERIFIED if route.endswith("verify-task") else HOSTED
+
+
+def of_agent(**changes: object) -> dict[str, object]:
+    return HOSTED | {"agents": [{"name": "a", "harbor_agent": "nop"} | changes]}
+
+
 def archive(url: str) -> dict[str, object]:
     return {"metadata": {"task_archive_url": url}}
 
@@ -60,12 +84,46 @@ def test_an_address_that_is_not_fetched_is_refused_at_once(client: httpx2.Client
     ]
     for route in ("jobs/execute-tasks", "run/datapoint", "jobs/verify-task"):
         for code, changes in refused:
-            answer = client.post(f"{ROOT}/{route}", json=HOSTED | changes)
+            answer = client.post(f"{ROOT}/{route}", json=asked_of(route) | changes)
             assert (answer.status_code, answer.json()["code"]) == (400, code)
             assert "hush" not in answer.text
-    fixture = HOSTED | {"workspace_fixture_url": private["url"]}
+    fixture = VERIFIED | {"workspace_fixture_url": private["url"]}
     assert client.post(f"{ROOT}/jobs/verify-task", json=fixture).json()["code"] == "address_host"
     assert client.get(f"{ROOT}/jobs").json()["jobs"] == []
+
+
+def test_what_can_never_run_is_refused_at_once(client: httpx2.Client) -> None:
+    refused = [
+        (400, "unknown_agent", of_agent(harbor_agent="nope")),
+        (422, "model_required", of_agent(harbor_agent="claude-code")),
+        (400, "environment_not_enabled", of_agent(harbor_extensions={"environment": "modal"})),
+        (400, "invalid_input", of_agent(harbor_extensions={"harbor": {"verifyer": {}}})),
+        (400, "too_little_memory", of_agent(harbor_extensions={"harbor": {"environment": LARGE}})),
+        (400, "invalid_input", HOSTED | {"task_slug": "..."}),
+        (422, "validation", HOSTED | {"agent": []}),
+    ]
+    for status, code, body in refused:
+        for route in ("jobs/execute-tasks", "run/datapoint"):
+            answer = client.post(f"{ROOT}/{route}", json=body)
+            assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    misplaced = client.post(f"{ROOT}/jobs/verify-task", json=VERIFIED | {"environment": "modal"})
+    assert misplaced.json()["code"] == "environment_not_enabled"
+    assert client.get(f"{ROOT}/jobs").json()["jobs"] == []
+
+
+def test_a_missing_key_is_told_in_the_words_of_the_request(server: Server, client: httpx2.Client) -> None:
+    server.sql("UPDATE publications SET credentials = %s", Jsonb(read_table()))
+    body = of_agent(harbor_agent="claude-code", model="anthropic/claude-sonnet-4-5")
+    answer = client.post(f"{ROOT}/jobs/execute-tasks", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "missing_credential")
+    assert "Give it in harbor_extensions.agent_env" in answer.json()["fix"]
+
+
+def test_an_id_under_which_nothing_would_be_found_is_refused(client: httpx2.Client) -> None:
+    for brought in ("x" * 129, "my run"):
+        headers = {"x-correlation-id": brought}
+        answer = client.post(f"{ROOT}/jobs/execute-tasks", json=HOSTED, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (400, "correlation_id_refused")
 
 
 def test_a_new_job_is_shown_without_what_is_secret(server: Server) -> None:
@@ -142,7 +200,7 @@ def test_whoever_waits_longer_than_the_server_is_told_where_the_job_is(client: h
 
 
 def test_whoever_waits_gets_the_whole_job(start: Callable[[Settings], Server], settings: Settings) -> None:
-    server = start(settings.model_copy(update={"gateway_wait_seconds": 30.0}))
+    server = offering(start(settings.model_copy(update={"gateway_wait_seconds": 30.0})))
     client = server.client()
 
     def work() -> None:
@@ -158,7 +216,7 @@ def test_whoever_waits_gets_the_whole_job(start: Callable[[Settings], Server], s
 def test_whoever_waits_is_sent_away_when_the_quota_is_used_up(
     start: Callable[[Settings], Server], settings: Settings
 ) -> None:
-    server = start(settings.model_copy(update={"gateway_concurrency": 2}))
+    server = offering(start(settings.model_copy(update={"gateway_concurrency": 2})))
     client = server.client()
     jobs = [ask(client), ask(client)]
     began = time.monotonic()
@@ -226,5 +284,9 @@ def test_what_the_trials_left_is_listed_and_fetched_as_one(
     assert (len(content), hashlib.sha256(content).hexdigest()) == (packed["size"], packed["sha256"])
     with zipfile.ZipFile(io.BytesIO(content)) as archived:
         assert found.keys() <= {*archived.namelist()}
+    assert client.delete(f"/trials/{trial_id}").is_success
+    for url in (packed["url"], listed["files"][0]["url"]):
+        assert stranger.get(url).status_code == 404
+    assert client.get(f"{artifacts}/archive").json()["code"] == "not_found"
     waiting = client.get(f"{ROOT}/jobs/{ask(client)}/artifacts/archive")
     assert (waiting.status_code, waiting.json()["code"]) == (409, "job_unfinished")

@@ -9,7 +9,7 @@ import pytest
 
 from oddish.errors import NotFound, TooLarge
 from oddish.gateway import artifacts
-from oddish.gateway.artifacts import SMALL_BYTES, Archive, Left, archive, take_stock
+from oddish.gateway.artifacts import SMALL_BYTES, Archive, Left, forget, packed, take_stock
 from oddish.storage.manifest import Manifest, upload_tree
 from oddish.storage.store import ArtifactStore
 
@@ -34,9 +34,9 @@ async def left(store: ArtifactStore, directory: Path, trial: str, files: dict[st
 
 
 async def contents(store: ArtifactStore, made: Archive) -> dict[str, bytes]:
-    packed = await store.get(made.key, max_bytes=10**8)
-    assert (len(packed), hashlib.sha256(packed).hexdigest()) == (made.size, made.sha256)
-    with zipfile.ZipFile(io.BytesIO(packed)) as read:
+    content = await store.get(made.key, max_bytes=10**8)
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (made.size, made.sha256)
+    with zipfile.ZipFile(io.BytesIO(content)) as read:
         assert read.testzip() is None
         return {name: read.read(name) for name in read.namelist()}
 
@@ -47,7 +47,7 @@ async def test_a_zip_has_every_file_of_every_trial(store: ArtifactStore, tmp_pat
         await left(store, tmp_path, "t-1", first),
         await left(store, tmp_path, "t-2", {"a/" + "ü" * 100: b"x", "100%#.txt": b"y", "back\\slash": b"z"}),
     ]
-    found = await contents(store, await archive(store, JOB, both))
+    found = await contents(store, await packed(store, JOB, both))
     for trial in both:
         stock = Manifest.from_json(found.pop(f"{trial.trial_id}/manifest.json"))
         assert [stock] == [entry.manifest for entry in await take_stock(store, [trial])]
@@ -60,24 +60,27 @@ async def test_a_zip_has_every_file_of_every_trial(store: ArtifactStore, tmp_pat
 
 async def test_it_is_made_once_for_the_same_attempts_and_always_the_same(store: ArtifactStore, tmp_path: Path) -> None:
     one = await left(store, tmp_path, "t-1", {"log": b"one"})
-    made = await archive(store, JOB, [one])
+    made = await packed(store, JOB, [one])
     written = (await store.head(made.key)).modified_at
-    assert await archive(store, JOB, [one]) == made
+    assert await packed(store, JOB, [one]) == made
     assert (await store.head(made.key)).modified_at == written
     await store.delete(made.key)
-    assert await archive(store, JOB, [one]) == made
+    assert await packed(store, JOB, [one]) == made
+
+    await forget(store, JOB)
+    assert not await store.exists(made.key)
 
     other = await left(store, tmp_path, "t-2", {"log": b"two"})
-    assert {"t-1/log", "t-2/log"} < set(await contents(store, await archive(store, JOB, [one, other])))
+    assert {"t-1/log", "t-2/log"} < set(await contents(store, await packed(store, JOB, [one, other])))
 
 
 async def test_what_is_not_there_or_too_large_is_not_packed(
     store: ArtifactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(NotFound, match="gw_1"):
-        await archive(store, JOB, [])
+        await packed(store, JOB, [])
     one = await left(store, tmp_path, "t-1", {"log": b"three"})
     monkeypatch.setattr(artifacts, "LARGEST_BYTES", 4)
     with pytest.raises(TooLarge, match="5 bytes"):
-        await archive(store, JOB, [one])
+        await packed(store, JOB, [one])
     assert not (await store.list(f"gateway/{JOB}")).objects

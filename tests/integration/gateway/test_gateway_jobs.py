@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 CALLER = Principal("key", ORG, USER, USER, "admin", Scope.FULL)
 STRANGER = Principal("key", "elsewhere", "somebody", "somebody", "admin", Scope.FULL)
 SIGNED = "https://storage.example/task.zip?signature=hush-hush"
-LIMITS = Limits(8, 256, {}, gateway=2)
+LIMITS = Limits(8, 256, {}, gateway=2, archives=1)
 
 
 @pytest.fixture
@@ -29,7 +29,16 @@ async def deployment(engine: AsyncEngine, oddish_home: Path, database_url: str) 
     return await deployment_with_a_worker(engine, oddish_home, database_url)
 
 
-async def created(deployment: Deployment, task_slug: str = "t") -> GatewayJob:
+async def add_organisation(deployment: Deployment, caller: Principal) -> None:
+    async with deployment.database.begin() as connection:
+        for statement in (
+            "INSERT INTO organisations (id, name) VALUES (:org, :org)",
+            "INSERT INTO users (id, org_id, name, role) VALUES (:user, :org, :user, 'admin')",
+        ):
+            await connection.execute(text(statement), {"org": caller.org_id, "user": caller.user_id})
+
+
+async def created(deployment: Deployment, task_slug: str = "t", caller: Principal = CALLER) -> GatewayJob:
     shown = {"task_slug": task_slug, "metadata": {"task_archive_url": SIGNED.partition("?")[0]}}
     order = Order(
         kind="execute",
@@ -40,9 +49,14 @@ async def created(deployment: Deployment, task_slug: str = "t") -> GatewayJob:
         pass_at_k=1,
         require_verifier_evidence=True,
     )
-    await prepare(deployment.database, CALLER, LIMITS, order.agents)
+    await prepare(deployment.database, caller, LIMITS, order.agents)
     async with deployment.database.begin() as connection:
-        return await create(connection, deployment.keyring, CALLER, order, retention=timedelta(days=1))
+        return await create(connection, deployment.keyring, caller, order, retention=timedelta(days=1))
+
+
+async def cancelled(deployment: Deployment, job: GatewayJob) -> GatewayJob:
+    async with deployment.database.begin() as connection:
+        return await cancel(connection, CALLER, job.id)
 
 
 async def claimed(deployment: Deployment) -> list[Claim]:
@@ -97,9 +111,22 @@ async def test_jobs_are_listed_newest_first_and_to_their_organisation_only(deplo
 async def test_a_job_that_is_cancelled_in_time_takes_nothing_in(deployment: Deployment) -> None:
     job = await created(deployment)
     for _ in range(2):
-        assert (await cancel(deployment.database, CALLER, job.id)).status == "cancelled"
+        assert (await cancelled(deployment, job)).status == "cancelled"
     assert await claimed(deployment) == []
     assert await told(deployment, job) == [(1, "job.queued", "queued"), (2, "job.finished", "cancelled")]
+
+
+async def test_archives_that_come_slowly_leave_room_for_those_of_others(deployment: Deployment) -> None:
+    slow, next_one = await created(deployment), await created(deployment)
+    [held] = await claimed(deployment)
+    assert held.subject_id == slow.id
+    await add_organisation(deployment, STRANGER)
+    foreign = await created(deployment, caller=STRANGER)
+    assert [held.subject_id for held in await claimed(deployment)] == [foreign.id]
+    assert await claimed(deployment) == []
+    async with deployment.database.begin() as connection:
+        await finish(connection, held, "done")
+    assert [held.subject_id for held in await claimed(deployment)] == [next_one.id]
 
 
 async def test_an_archive_that_is_lost_with_its_workers_ends_the_job(deployment: Deployment) -> None:
@@ -118,8 +145,9 @@ async def test_nobody_is_admitted_beyond_the_quota(deployment: Deployment) -> No
             await admit(connection, CALLER, LIMITS)
         last = await created(deployment)
     async with deployment.database.begin() as connection:
-        with pytest.raises(QuotaReached, match="2 runs of this organisation are under way"):
+        with pytest.raises(QuotaReached, match="2 runs of this organisation are under way") as refused:
             await admit(connection, CALLER, LIMITS)
-    await cancel(deployment.database, CALLER, last.id)
+    assert refused.value.retry_after == 5
+    await cancelled(deployment, last)
     async with deployment.database.begin() as connection:
         await admit(connection, CALLER, LIMITS)

@@ -11,10 +11,12 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.errors import OddishError
+from oddish.gateway import workspace
 from oddish.gateway.addresses import LOOPBACK
 from oddish.gateway.fetching import Fetcher
 from oddish.gateway.intake import Intake, refuse
 from oddish.gateway.jobs import ANY_POOL, GatewayJob, Order, cancel, create, get, prepare
+from oddish.gateway.retention import delete_old_workspaces
 from oddish.identity.principal import Principal, Scope
 from oddish.outcome import AttemptFacts, RecordedException, judge, to_record
 from oddish.queue.claim import Claim, claim
@@ -24,8 +26,8 @@ from oddish.queue.lease import Publication, Worker, register
 from oddish.tasks.archive import ArchiveLimits
 from oddish.trials.doors import ALL
 from oddish.trials.environments import Environments
+from oddish.trials.policy import Policy
 from oddish.trials.recording import Report, record_outcome, record_stage
-from oddish.trials.submission import Policy
 from support.archive_host import ArchiveHost, archive_host, zipped
 from support.claims import ENGINE, EXAMPLE, WORKER, deployment_with_a_worker
 from support.deployments import ORG, USER, Deployment
@@ -202,7 +204,9 @@ async def test_a_refill_runs_the_version_of_its_parent_and_fetches_nothing(gatew
     [
         ("absent.zip", "oracle", "archive_not_available"),
         ("unsolved.zip", "oracle", "oracle_solution_missing"),
-        ("empty.zip", "oracle", "invalid_task"),
+        ("tests.zip", "oracle", "archive_without_task"),
+        ("text.zip", "oracle", "archive_not_usable"),
+        ("untold.zip", "oracle", "invalid_task"),
         ("task.zip", "no-such-agent", "unknown_agent"),
     ],
 )
@@ -211,7 +215,9 @@ async def test_what_no_trials_can_be_made_of_is_the_error_of_the_job(
 ) -> None:
     gateway.host.put("task.zip", zipped(EXAMPLE))
     gateway.host.put("unsolved.zip", zipped(EXAMPLE, without="solution"))
-    gateway.host.put("empty.zip", zipped(EXAMPLE / "tests"))
+    gateway.host.put("tests.zip", zipped(EXAMPLE / "tests"))
+    gateway.host.put("text.zip", b"not a zip")
+    gateway.host.put("untold.zip", zipped(EXAMPLE, without="instruction"))
     job = await gateway.job(f"{gateway.host.url}/{path}?sig=hush-hush", [{"name": "a", "harbor_agent": agent}])
     await gateway.take()
     ended = await gateway.found(job)
@@ -268,7 +274,7 @@ async def test_a_job_without_a_real_result_has_failed(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize(("exit_code", "status"), [(3, "succeeded"), (None, "failed")])
 async def test_a_verification_has_succeeded_with_an_exit_code(
-    gateway: Gateway, exit_code: int | None, status: str
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, exit_code: int | None, status: str
 ) -> None:
     metadata = {"task_archive_url": gateway.host.put("task.zip", zipped(EXAMPLE))}
     job = await gateway.ordered(
@@ -276,18 +282,28 @@ async def test_a_verification_has_succeeded_with_an_exit_code(
     )
     await gateway.take()
     [held] = await gateway.claim(POOL)
+    with monkeypatch.context() as later:
+        later.setattr(workspace, "KEPT", timedelta(0))
+        assert await delete_old_workspaces(gateway.deployment.database, gateway.deployment.store) == 0
     raised = AttemptFacts("done", exceptions=(RecordedException("RewardFileNotFoundError", "", None),))
     await gateway.end(held, raised, exit_code=exit_code)
     ended = await gateway.found(job)
     assert ended.status == status
-    assert await gateway.deployment.store.exists(str(ended.workspace_key))
+    assert await gateway.rows("SELECT is_probe FROM trials") == [(True,)]
+    store, key = gateway.deployment.store, str(ended.workspace_key)
+    assert await store.exists(key)
+    monkeypatch.setattr(workspace, "KEPT", timedelta(0))
+    assert await delete_old_workspaces(gateway.deployment.database, store) == 1
+    assert not await store.exists(key)
+    assert (await gateway.found(job)).workspace_key is None
 
 
 async def test_a_cancelled_job_ends_with_its_trials(gateway: Gateway) -> None:
     job = await gateway.job(gateway.host.put("task.zip", zipped(EXAMPLE)), pass_at_k=3)
     await gateway.take()
     running = await gateway.claim(POOL)
-    await cancel(gateway.deployment.database, CALLER, job.id)
+    async with gateway.deployment.database.begin() as connection:
+        await cancel(connection, CALLER, job.id)
     assert (await gateway.found(job)).status == "running"
     for held in running:
         async with gateway.deployment.database.begin() as connection:

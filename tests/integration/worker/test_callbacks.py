@@ -242,7 +242,7 @@ async def test_a_host_that_does_not_answer_is_told_again(deployment: Deployment)
         assert await logged(deployment, "gw_1", 1) == [(2, 1, "postponed", None)]
     async with deployment.database.connect() as connection:
         [entry] = await deliveries(connection, "gw_1", limit=1)
-    assert str(entry.error).startswith("http://127.0.0.1:9/ cannot be reached")
+    assert str(entry.error).startswith("http://127.0.0.1:9/… cannot be reached")
 
 
 async def test_an_address_that_is_not_kept_any_more_is_not_told(deployment: Deployment, hook: Receiver) -> None:

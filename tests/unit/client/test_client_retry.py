@@ -3,7 +3,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from oddish.client.retry import RetryPolicy, retry_after
+from oddish.client.retry import RetryPolicy
+from oddish.httpdates import retry_after
 
 
 def test_delays_grow_up_to_the_cap() -> None:

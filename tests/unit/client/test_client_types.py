@@ -35,6 +35,8 @@ PAIRS = [
     ("ArtifactFile", "gatewayjobs.ArtifactFile"),
     ("JobArtifacts", "gatewayjobs.JobArtifacts"),
     ("ArtifactsArchive", "gatewayjobs.ArtifactsArchive"),
+    ("DeliveryAttempt", "gatewaydeliveries.DeliveryAttempt"),
+    ("JobDeliveries", "gatewaydeliveries.JobDeliveries"),
     ("Load", "load.Load"),
     ("WorkersLoad", "load.WorkersLoad"),
     ("LoadTotals", "load.Totals"),

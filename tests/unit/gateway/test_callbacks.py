@@ -21,6 +21,7 @@ from oddish.gateway.callbacks import (
     headers_of_upload,
     judged,
     pause,
+    secret_flaw,
 )
 
 REQUEST = {
@@ -69,6 +70,30 @@ def test_any_secret_signs_by_its_characters(secret: str) -> None:
     signature.update(b"body")
     expected = b64encode(hmac.digest(secret.encode(), b"m.1.body", hashlib.sha256)).decode()
     assert signature.headers["webhook-signature"] == f"v1,{expected}"
+
+
+@pytest.mark.parametrize(
+    ("secret", "flaw"),
+    [
+        ("eight ch", None),
+        (f"whsec_{b64encode(bytes(24)).decode()}", None),
+        (" " * 8, "fewer than 8"),
+        ("seven..", "fewer than 8"),
+        ("whsec_not base64!", "not base64"),
+        ("whsec_AA", "not base64"),
+        ("whsec_", "0 bytes"),
+        (f"whsec_{b64encode(bytes(23)).decode()}", "23 bytes"),
+    ],
+)
+def test_a_secret_that_signs_nothing_worth_the_name_is_told_why(secret: str, flaw: str | None) -> None:
+    found = secret_flaw(secret)
+    assert (found is None) == (flaw is None)
+    assert (flaw or "") in (found or "")
+
+
+def test_a_receiver_that_is_overloaded_has_refused_nothing() -> None:
+    assert judged(1, Answer(503), seconds=1, chance=0).error == "The receiver answers 503."
+    assert "with a refusal" in (judged(1, Answer(404), seconds=1, chance=0).error or "")
 
 
 def test_nothing_is_signed_without_a_secret() -> None:

@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from oddish.errors import OddishError
-from oddish.gateway.addresses import LOOPBACK, AllowedHosts, IPAddress, RefusedHost, parse_address
+from oddish.gateway.addresses import LOOPBACK, AllowedHosts, IPAddress, parse_address
 from oddish.gateway.fetching import (
     ArchiveRefused,
     ArchiveTooLarge,
@@ -153,7 +153,7 @@ def test_a_redirect_to_a_private_host_is_not_followed(tmp_path: Path, host: Host
     with serving() as private:
         host.answers["/first.zip"] = answer(302, b"", Location=f"http://inside.example:{private.port}/task.zip")
         names = AllowedHosts.of(["files.example"])
-        with pytest.raises(RefusedHost):
+        with pytest.raises(RedirectRefused, match=r"files\.example.* redirects elsewhere: .*inside\.example"):
             fetch(tmp_path, f"http://files.example:{host.port}/first.zip", ["127.0.0.1"], allowed=names)
         assert private.asked == []
 
@@ -166,7 +166,7 @@ def test_a_name_that_changes_after_the_check_is_not_followed(tmp_path: Path, hos
 
 def test_a_name_that_changes_between_two_redirects_is_checked_again(tmp_path: Path, host: Host) -> None:
     host.answers["/first.zip"] = answer(302, b"", Location="/task.zip")
-    refused(tmp_path, RefusedHost, f"http://files.example:{host.port}/first.zip", ["127.0.0.1"], ["10.0.0.1"])
+    refused(tmp_path, RedirectRefused, f"http://files.example:{host.port}/first.zip", ["127.0.0.1"], ["10.0.0.1"])
     assert [path for path, _ in host.asked] == ["/first.zip"]
 
 

@@ -32,15 +32,27 @@ def agent(**extensions: Any) -> dict[str, Any]:
 
 def test_a_job_keeps_all_that_was_asked_for_and_shows_nothing_secret() -> None:
     env = {"OPENAI_API_KEY": "s3cr3t", "LANG": "C"}
-    request = asked(agents=[agent(agent_env=env)], pass_at_k=3, **CALLBACKS)
+    login = {"registry": "ghcr.io", "username": "acme", "token": "s3cr3t"}
+    request = asked(agents=[agent(agent_env=env)], pass_at_k=3, registry_auth=[login], **CALLBACKS)
     order = execution(request, evidence_deployed=True)
     assert order.request == request
     assert "s3cr3t" not in json.dumps([order.shown, order.agents])
     assert order.shown["agents"][0]["harbor_extensions"]["agent_env"] == {"OPENAI_API_KEY": None, "LANG": "C"}
-    assert order.shown["notifications"] == [{"url": "https://hooks.example/a", "events": ["job.finished"]}]
+    assert order.shown["notifications"] == [{"url": "https://hooks.example/…", "events": ["job.finished"]}]
     assert order.shown["metadata"] == {"task_archive_url": "https://storage.example/my-task.zip", "step": 7}
+    assert order.shown["registry_auth"] == [{"registry": "ghcr.io", "username": "acme"}]
     assert order.agents == [{"name": "a", "harbor_agent": "codex", "model": "openai/gpt-5"}]
     assert (order.kind, order.pass_at_k) == ("execute", 3)
+
+
+def test_signed_addresses_are_shown_without_their_signatures_wherever_they_are() -> None:
+    signed = "https://storage.example/data.csv?part=2&X-Amz-Signature=s3cr3ts3cr3t"
+    request = asked(metadata={**METADATA, "inputs": [{"data": signed}]}, agents=[agent(agent_env={"DATA": signed})])
+    order = execution(request, evidence_deployed=True)
+    shown = "https://storage.example/data.csv?part=2&X-Amz-Signature=…"
+    assert order.shown["metadata"]["inputs"] == [{"data": shown}]
+    assert order.shown["agents"][0]["harbor_extensions"]["agent_env"] == {"DATA": None}
+    assert "s3cr3t" not in json.dumps(order.shown)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +70,7 @@ def test_what_a_request_says_of_evidence_goes_before_the_deployment(
     "extensions", [{"kwargs": {"api_key": "s3cr3t-word"}}, {"harbor": {"verifier": {"token": "s3cr3t-word"}}}]
 )
 def test_a_credential_that_would_be_stored_in_the_clear_is_refused(extensions: dict[str, Any]) -> None:
-    with pytest.raises(PlainSecret, match="harbor_extensions"):
+    with pytest.raises(PlainSecret, match=r"harbor_extensions.*harbor_extensions\.agent_env"):
         execution(asked(agents=[agent(**extensions)]), evidence_deployed=True)
 
 

@@ -39,5 +39,5 @@ def test_a_job_that_cannot_be_refilled_says_why(changes: dict[str, Any], error: 
 
 
 def test_a_job_of_which_nothing_raised_is_not_refilled() -> None:
-    with pytest.raises(NothingErrored, match="None of the 1 trials"):
+    with pytest.raises(NothingErrored, match="No trial of job 'gw_1' raised"):
         plan_refill(ended("succeeded"), [trial(SOLVED)])

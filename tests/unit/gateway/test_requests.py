@@ -47,6 +47,10 @@ def test_an_archive_at_the_top_level_is_told_where_it_belongs() -> None:
         ExecuteTasks.model_validate({"task_slug": "a", "agents": agents("a"), "task_archive_url": ARCHIVE})
 
 
+def test_an_archive_at_the_top_level_is_ignored_beside_the_one_in_metadata() -> None:
+    assert list(ExecuteTasks.model_validate(ENQUEUE | {"task_archive_url": FIXTURE}).addresses) == [ARCHIVE]
+
+
 def test_what_is_not_known_of_the_metadata_is_kept() -> None:
     metadata = {"task_archive_url": ARCHIVE, "run": {"step": 7}, "labels": ["x"]}
     assert ExecuteTasks.model_validate(ENQUEUE | {"metadata": metadata}).metadata.model_dump() == metadata
@@ -61,6 +65,9 @@ def test_what_is_not_known_of_the_metadata_is_kept() -> None:
         ({"agents": agents("a", agent_env={"1A": "b"})}, "'1A' is no name of a variable"),
         ({"agents": []}, "at least 1"),
         ({"pass_at_k": 0}, "pass_at_k"),
+        ({"pass_at_n": 4}, "pass_at_n"),
+        ({"writeback": {"url": HOOK, "secret": "whsec_!!!"}}, "not base64"),
+        ({"registry_auth": [{"username": "acme"}]}, "token"),
         ({"pass_at_k": True}, "pass_at_k"),
         ({"agents": [{"name": "a", "harbor_agent": "oracle", "pass_at_k": 9}]}, "agents.0.pass_at_k"),
         ({"metadata": {"task_archive_url": ARCHIVE, "x": "y" * MOST_METADATA}}, "that metadata may have"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from oddish.registries import RegistryLogin
-from oddish.trials.retryable import Ended, Imported, SecretsGone, Superseded, Unfinished, merged
+from oddish.trials.retryable import Ended, Imported, OfGatewayJob, SecretsGone, Superseded, Unfinished, merged
 
 HUB, GHCR, NEW_HUB = (
     RegistryLogin.of(name, "token", host) for name, host in (("a", "docker.io"), ("b", "ghcr.io"), ("c", "docker.io"))
@@ -30,6 +30,7 @@ def ended(**changes: Any) -> Ended:
         "status": "failed",
         "origin": "oddish",
         "superseded_by_trial_id": None,
+        "gateway_job_id": None,
     }
     return Ended(**members | changes)
 
@@ -46,6 +47,7 @@ def test_whatever_has_ended_can_run_again(status: str) -> None:
         ({"status": "queued"}, Unfinished, "oddish cancel greet-1a2b3c4d-0"),
         ({"status": "running"}, Unfinished, "oddish cancel greet-1a2b3c4d-0"),
         ({"status": "retrying"}, Unfinished, "oddish cancel greet-1a2b3c4d-0"),
+        ({"gateway_job_id": "gw_1"}, OfGatewayJob, "oddish gateway retry gw_1"),
         ({"origin": "imported"}, Imported, "oddish run --task greet-1a2b3c4d -a claude-code"),
     ],
 )

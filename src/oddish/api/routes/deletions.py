@@ -9,7 +9,8 @@ from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
 from oddish.db.deadlock import outlast_deadlocks
-from oddish.errors import Forbidden
+from oddish.errors import Forbidden, OddishError
+from oddish.gateway.artifacts import forget
 from oddish.identity.principal import Principal
 from oddish.schemas.deletions import DeletionResponse
 from oddish.trials.deletion import Deletion, delete_experiment, delete_task, delete_trial
@@ -61,6 +62,8 @@ async def _delete(services: Services, principal: Principal, delete: Delete, name
             return await delete(connection, principal, name)
 
     deletion = await outlast_deadlocks(transaction)
+    for job_id in deletion.gateway_job_ids:
+        await _forget_zips(services, job_id)
     log.info("deleted", kind=deletion.kind, id=deletion.id, trials=deletion.trials_deleted)
     return DeletionResponse(
         message=_message(deletion),
@@ -69,6 +72,14 @@ async def _delete(services: Services, principal: Principal, delete: Delete, name
         trials_deleted=deletion.trials_deleted,
         trials_cancelled=deletion.trials_cancelled,
     )
+
+
+async def _forget_zips(services: Services, job_id: str) -> None:
+    """What the store does not do now is done by the upkeep."""
+    try:
+        await forget(services.store, job_id)
+    except OddishError as error:
+        log.warning("zips of deleted trials are left for a day", gateway_job=job_id, error=str(error))
 
 
 def _message(deletion: Deletion) -> str:

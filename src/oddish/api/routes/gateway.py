@@ -14,20 +14,25 @@ from oddish.api.authentication import PrincipalOf
 from oddish.api.idempotency import Answer, Once, Repeatable, RepeatableOf
 from oddish.api.jobstream import wait_for_end
 from oddish.api.routes.gatewayjobs import ROOT, document_of, refuse_crowd
+from oddish.api.routes.submission import ground
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
-from oddish.errors import OddishError
+from oddish.correlation import HEADER, is_usable
+from oddish.errors import InvalidInput, OddishError
 from oddish.gateway import jobs
-from oddish.gateway.addresses import parse_address, require_zip
+from oddish.gateway.addresses import parse_address, parse_callback, require_zip
 from oddish.gateway.jobs import GatewayJob, Order
 from oddish.gateway.orders import execution, refilling, verification
+from oddish.gateway.plans import logins, plans
 from oddish.gateway.refill import plan_refill
 from oddish.gateway.resolution import public_addresses, system_resolver
 from oddish.gateway.trials import find_trials
+from oddish.gateway.wording import in_words_of_requests
 from oddish.identity.principal import Principal
 from oddish.schemas.gateway import ExecuteTasks, JobRequest, VerifyTask
 from oddish.schemas.gatewayjobs import JobAccepted, JobDocument, RefillAccepted
 from oddish.serving.refusals import MEDIA_TYPE, refusal
+from oddish.trials.checking import refuse_hopeless
 
 JOB_HEADER = "X-Job-Id"
 TIMING = {"Server-Timing": {"description": "`total;dur=` and milliseconds.", "schema": {"type": "string"}}}
@@ -41,7 +46,24 @@ WAITED: dict[int | str, dict[str, Any]] = {
 
 log = structlog.get_logger()
 
-router = new_router()
+
+class UnusableCorrelation(InvalidInput):
+    """An `x-correlation-id` under which nothing of the job would be found."""
+
+    code = "correlation_id_refused"
+
+
+def _usable_correlation(request: Request) -> None:
+    brought = request.headers.get(HEADER)
+    if brought and not is_usable(brought):
+        raise UnusableCorrelation(
+            f"The {HEADER} {brought[:40]!r} has more than 128 characters, or other ones than letters, digits and "
+            "._:/+=- behind a letter or digit.",
+            fix="Shorten it, or leave it out.",
+        )
+
+
+router = new_router(requires=_usable_correlation)
 
 
 class JobGoesOn(OddishError):
@@ -99,7 +121,8 @@ async def run_datapoint(
             JobGoesOn(
                 f"Job {job_id!r} has not ended within {seconds:g} s, and goes on.",
                 fix=f"GET {ROOT}/jobs/{job_id}, or its events. Asking again would run it twice.",
-            )
+            ),
+            job_id=job_id,
         )
     response.headers[JOB_HEADER] = job_id
     response.headers["Server-Timing"] = f"total;dur={(time.perf_counter() - began) * 1000:.1f}"
@@ -163,6 +186,7 @@ class Asking:
 
         async def work(once: Once) -> bytes:
             wanted = await order()
+            await self._refuse_hopeless(wanted)
             await jobs.prepare(services.engine, principal, services.limits, wanted.agents)
             async with once.transaction() as connection:
                 if at_once:
@@ -175,13 +199,28 @@ class Asking:
 
         return await self._repeatable.run(work)
 
+    async def _refuse_hopeless(self, order: Order) -> None:
+        """Raise what its trials would be refused for with any task, before an archive is fetched for nothing."""
+        services, of_job = self._services, ground(self._services)
+        with in_words_of_requests():
+            for plan in plans(order.kind, order.request):
+                await refuse_hopeless(
+                    services.reads,
+                    services.policy,
+                    self._principal.org_id,
+                    of_job,
+                    plan.config,
+                    harbor=plan.harbor,
+                    logins=logins(order.request),
+                )
+
     async def checked(self, body: JobRequest) -> dict[str, Any]:
         """The request as JSON, whose addresses may be fetched and called. Raises ``RefusedAddress``, ``Unresolved``."""
         settings = self._services.settings
         archives = [parse_address(url) for url in body.addresses]
         if settings.gateway_zip_only:
             archives = [require_zip(address) for address in archives]
-        for address in [*archives, *map(parse_address, body.callbacks)]:
+        for address in [*archives, *map(parse_callback, body.callbacks)]:
             await public_addresses(address, settings.allowed_hosts, system_resolver)
         return body.model_dump(mode="json")
 

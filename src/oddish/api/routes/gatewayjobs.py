@@ -20,6 +20,7 @@ from oddish.api.links import absolute
 from oddish.api.paging import page
 from oddish.api.routing import router as new_router
 from oddish.api.services import Services, ServicesOf
+from oddish.db.deadlock import outlast_deadlocks
 from oddish.errors import Unavailable
 from oddish.gateway import jobs
 from oddish.gateway.artifacts import Left, archive, files_left, take_stock
@@ -103,9 +104,12 @@ async def cancel_job(job_id: str, repeatable: RepeatableOf, principal: Principal
     """Stop a job. What runs ends within seconds; trials that have ended, and jobs that have, stay as they are."""
 
     async def work(once: Once) -> bytes:
-        job = await jobs.cancel(services.engine, principal, job_id)
-        async with once.transaction() as connection:
-            return await once.keep(connection, JobAccepted(job_id=job.id, status=job.status))
+        async def conclude() -> bytes:
+            async with once.transaction() as connection:
+                job = await jobs.cancel(connection, principal, job_id)
+                return await once.keep(connection, JobAccepted(job_id=job.id, status=job.status))
+
+        return await outlast_deadlocks(conclude)
 
     return await repeatable.answer(work)
 
@@ -158,8 +162,7 @@ async def get_archive(job_id: str, request: Request, principal: PrincipalOf, ser
         job = await jobs.get(connection, principal, job_id)
         if job.unfinished:
             raise JobUnfinished(f"Job {job_id!r} is {job.status}.", fix="Ask again when it has ended.")
-        left = await files_left(connection, job_id)
-    made = await archive(services.store, job_id, left)
+    made = await archive(services.reads, services.store, job_id)
     expires_at = datetime.now(UTC) + timedelta(seconds=LINK_SECONDS)
     url = await _link(services, request, made.key)
     return ArtifactsArchive(url=url, expires_at=expires_at, size=made.size, sha256=made.sha256)

@@ -10,6 +10,7 @@ from oddish.errors import NotFound
 from oddish.storage.intake import accept_upload
 from oddish.storage.signing import Grant
 from oddish.tasks.arrivals import drop_unneeded
+from oddish.trials.deletion import of_deleted_trial
 
 router = new_router()
 
@@ -34,6 +35,9 @@ async def upload(key: str, request: Request, services: ServicesOf) -> Response:
 async def fetch(key: str, request: Request, services: ServicesOf) -> Response:
     """The object that the signature in the URL names, or the bytes of it that `Range` asks for."""
     grant = _grant(key, request, services)
+    async with services.reads.connect() as connection:
+        if await of_deleted_trial(connection, grant.key):
+            raise NotFound("The trial that this file is of was deleted.")
     found = await services.store.head(grant.key)
     return download(services.store, grant.key, found.size, request)
 
