@@ -22,8 +22,10 @@ from oddish.identity.idempotency import Call, Overtaken, begin
 from oddish.identity.keys import authenticate_by_id
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
+from oddish.web.cookies import name_for
 
 PATH = "/sign-in"
+COOKIE = "oddish"
 ROUTE = f"GET {PATH}"
 LINK_LIFETIME, SESSION_LIFETIME = timedelta(minutes=10), timedelta(days=7)
 FIX = "Run 'oddish open' for a link that signs this browser in."
@@ -77,7 +79,7 @@ async def redeem(connection: AsyncConnection, keyring: Keyring, code: str) -> Pr
 
 async def signed_in(connection: AsyncConnection, keyring: Keyring, request: Request) -> Principal:
     """The caller whose cookie the request has. Raises ``Unauthenticated`` without one, or for one that is over."""
-    token = request.cookies.get(cookie_name(request))
+    token = request.cookies.get(name_for(request, COOKIE))
     if token is None:
         raise Unauthenticated("This browser is not signed in here.", fix=FIX)
     return await authenticate_by_id(connection, unseal(keyring, "session", token).key_id)
@@ -85,9 +87,3 @@ async def signed_in(connection: AsyncConnection, keyring: Keyring, request: Requ
 
 def link(base: str, code: str) -> str:
     return f"{base.rstrip('/')}{PATH}?{urlencode({'code': code})}"
-
-
-def cookie_name(request: Request) -> str:
-    """Browsers send the cookies of a host to all its ports."""
-    server = request.scope.get("server") or ("", "")
-    return f"oddish-{server[1]}"

@@ -9,6 +9,7 @@ How a page of the viewer is added:
    (``web.viewer.links``), the filters of ``web.wording`` and the macros of ``templates/components``. Styles and
    modules of its own go to ``static/`` and into its blocks ``styles`` and ``scripts`` by ``asset("name.css")``;
 3. its route: a line in ``web/viewer/routes.py``. That puts it into ``oddish view`` and, below ``/viewer``, the server;
+   ``scripts/reference`` puts it into the list of routes, and the tests of all routes call it;
 4. its JSON twin is there then: the same address with ``?format=json`` or ``Accept: application/json`` gives the model.
 
 What is no plain value, such as a chart, goes into ``Page.drawn``: the template sees it, the twin does not.

@@ -13,10 +13,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oddish.errors import Unauthenticated
+from oddish.web.cookies import name_for
 from oddish.web.negotiation import prefers_error_twin
 from oddish.web.pages import Page, Site, error_answer, page_answer
 
 PATH = "/sign-in"
+COOKIE = "oddish-view"
 LINK_SECONDS = 600
 MOST_LINKS = 100
 OPEN_PATHS = ("/assets/", PATH)
@@ -48,7 +50,7 @@ class Door:
         return self._session
 
     def admits(self, request: Request) -> bool:
-        session = request.cookies.get(cookie_name(request), "")
+        session = request.cookies.get(name_for(request, COOKIE), "")
         return hmac.compare_digest(session.encode(), self._session.encode()) or self.knows(request)
 
     def knows(self, request: Request) -> bool:
@@ -58,12 +60,6 @@ class Door:
 
 
 ANOTHER_LINK = "Ask for another link: 'oddish open' with the directory that is shown."
-
-
-def cookie_name(request: Request) -> str:
-    """Browsers send the cookies of a host to all its ports."""
-    server = request.scope.get("server") or ("", "")
-    return f"oddish-view-{server[1]}"
 
 
 def link(base: str, code: str) -> str:
@@ -97,7 +93,7 @@ def routes(door: Door, site: Site) -> list[Route]:
             return error_answer(site, request, error, as_twin=prefers_error_twin(request))
         # A page that goes on by itself, not a redirect: a strict cookie is not sent along one that began elsewhere.
         answer = page_answer(site, request, Page("signed_in.html", "Signed in", None))
-        answer.set_cookie(cookie_name(request), session, httponly=True, samesite="strict")
+        answer.set_cookie(name_for(request, COOKIE), session, httponly=True, samesite="strict")
         answer.headers["Cache-Control"] = "no-store"
         return answer
 

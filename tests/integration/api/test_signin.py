@@ -1,16 +1,21 @@
 """Browsers that act for a key."""
 
+import json
+import webbrowser
 from datetime import timedelta
+from pathlib import Path
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
 from oddish.api import signin
+from oddish.cli import cli
 from oddish.identity.principal import Scope
 from support.results import example
 
 from .furnishing import SHELF
-from .serving import Server
+from .serving import KEY, Server
 
 pytestmark = pytest.mark.usefixtures("quiet_logs")
 
@@ -99,3 +104,30 @@ def test_pages_below_the_server_lead_to_one_another(client: httpx2.Client) -> No
     projects = client.get(f"/viewer/{SHELF}?format=json").json()["projects"]
     assert [project["address"] for project in projects] == [PAGE]
     assert client.get(PAGE, params={"format": "json"}).json()["datasets"][0]["address"] == f"{PAGE}/datasets/eval-v1"
+
+
+def test_the_command_asks_for_a_link_with_its_key(client: httpx2.Client, browser: httpx2.Client) -> None:
+    server = {"ODDISH_API_URL": str(client.base_url), "ODDISH_API_KEY": KEY}
+    for words in (["--json"], ["--print"]):
+        result = CliRunner().invoke(cli, ["open", *words], env=server)
+        assert result.exit_code == 0, result.output
+        url = json.loads(result.output)["url"] if words == ["--json"] else result.output.strip()
+        assert browser.get(url).status_code == 200
+
+
+def test_a_browser_is_opened_where_there_is_a_desktop(
+    client: httpx2.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, called = tmp_path / "browser", tmp_path / "called"
+    program.write_text(f'#!/bin/sh\necho "$1" > {called}\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    server = {"ODDISH_API_URL": str(client.base_url), "ODDISH_API_KEY": KEY}
+    for variables, opens in (({"DISPLAY": ":9", "BROWSER": f"{program} %s"}, True), ({"DISPLAY": ""}, False)):
+        called.unlink(missing_ok=True)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        result = CliRunner().invoke(cli, ["open"], env=server | variables)
+        assert result.exit_code == 0, result.output
+        assert called.exists() is opens
+        assert ("/sign-in?code=" in (called.read_text() if opens else result.stdout)) is True

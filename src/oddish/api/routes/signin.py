@@ -11,6 +11,7 @@ from oddish.api.services import ServicesOf
 from oddish.api.sites import SITE
 from oddish.errors import Unauthenticated
 from oddish.schemas.signin import SignInLink
+from oddish.web.cookies import name_for
 from oddish.web.negotiation import prefers_error_twin
 from oddish.web.pages import Page, error_answer, page_answer
 
@@ -45,7 +46,7 @@ async def enter(request: Request, services: ServicesOf) -> Response:
         return error_answer(SITE, request, error, as_twin=prefers_error_twin(request))
     answer = page_answer(SITE, request, Page("signed_in.html", "Signed in", None))
     answer.set_cookie(
-        signin.cookie_name(request),
+        name_for(request, signin.COOKIE),
         signin.seal(services.keyring, "session", principal.key_id, signin.SESSION_LIFETIME),
         max_age=int(signin.SESSION_LIFETIME.total_seconds()),
         httponly=True,
