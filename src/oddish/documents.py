@@ -7,7 +7,6 @@ value that has not the wanted shape is as good as absent.
 import json
 import math
 import os
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +23,7 @@ COUNT_LIMIT = 2**63 - 1
 type Problem = Literal["missing", "refused", "too_large", "malformed"]
 """Why a file cannot be used. ``refused``: a link, a device or not readable. ``too_large``: in bytes or members."""
 
+_CONTAINERS = frozenset({dict, list})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -78,16 +78,17 @@ def open_below(directory: Path, relative: str) -> int:
 
 def too_deep(document: object) -> bool:
     """Whether objects and lists are in one another so deep that what could be read cannot be written."""
-    level = [document]
+    level = [document] if type(document) in _CONTAINERS else []
     for _ in range(MAX_LEVELS):
-        level = [member for value in level for member in _members(value)]
+        level = [
+            member
+            for value in level
+            for member in (value.values() if isinstance(value, dict) else value)
+            if type(member) in _CONTAINERS
+        ]
         if not level:
             return False
     return True
-
-
-def _members(value: object) -> Iterable[object]:
-    return value.values() if isinstance(value, dict) else sequence(value)
 
 
 def mapping(value: object) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 MAX_CONFIDENCE = 0.9999
 RESAMPLES = 10_000
+DETECTABLE_ERRORS = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 LARGEST = 10_000_000
 """Most attempts at a task and degrees of freedom that are computed with."""
 _NEWTON_STEPS = 200
@@ -161,13 +162,31 @@ def clustered_error(clusters: Iterable[Sequence[float]]) -> float | None:
     For clusters of one size it equals the error of ``mean_of_tasks``. Empty clusters do not count; None for fewer than
     two. Raises ``ValueError`` for a value that is not finite.
     """
-    groups = [_exact(values) for values in clusters if values]
-    if len(groups) < 2:
+    found = _clustered(clusters)
+    return None if found is None else found[1]
+
+
+def clustered_interval(clusters: Iterable[Sequence[float]], *, confidence: float = CONFIDENCE) -> Interval | None:
+    """The mean of all values ± t(G - 1) * ``clustered_error``, with G clusters. Not cut off at 0 and 1.
+
+    Of no width when the clusters have the same mean, which is no proof of certainty. None for fewer than two clusters
+    that are not empty or numbers beyond the range of a float. Raises ``ValueError`` for a value that is not finite or a
+    wrong confidence.
+    """
+    _normal_quantile(confidence)
+    found = _clustered(clusters)
+    if found is None:
         return None
-    mean = _mean([value for values in groups for value in values])
-    total = sum(sum(value - mean for value in values) ** 2 for values in groups)
-    size = sum(map(len, groups))
-    return _root(Fraction(len(groups), len(groups) - 1) * total / size**2)
+    mean, error, groups = found
+    return None if error is None or mean is None else _around(mean, student_quantile(groups - 1, confidence) * error)
+
+
+def detectable_difference(difference: Estimate) -> float | None:
+    """How far from 0 a true difference has to be to be told from 0 in four of five such samples: 2.8 standard errors.
+
+    For a test of both sides at 5 %. None where the error is not known, or is 0, which is no proof of certainty.
+    """
+    return DETECTABLE_ERRORS * difference.error if difference.error else None
 
 
 def wilson(attempts: Attempts, *, confidence: float = CONFIDENCE) -> Interval | None:
@@ -318,12 +337,24 @@ def _estimate(values: Sequence[Fraction], left_out: int, confidence: float) -> E
         return Estimate(mean, None, None, count, left_out)
     squares = sum((value * value for value in values), Fraction())
     error = _root((count * squares - total * total) / (count * count * (count - 1)))
-    interval = None
-    if error is not None:
-        half = student_quantile(count - 1, confidence) * error
-        low, high = mean - half, mean + half
-        interval = Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
+    interval = None if error is None else _around(mean, student_quantile(count - 1, confidence) * error)
     return Estimate(mean, error, interval, count, left_out)
+
+
+def _around(mean: float, half: float) -> Interval | None:
+    low, high = mean - half, mean + half
+    return Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _clustered(clusters: Iterable[Sequence[float]]) -> tuple[float | None, float | None, int] | None:
+    """The mean of all values, its error and the number of clusters that are not empty; None for fewer than two."""
+    groups = [_exact(values) for values in clusters if values]
+    if len(groups) < 2:
+        return None
+    sums, size = [sum(values, Fraction()) for values in groups], sum(map(len, groups))
+    mean = sum(sums, Fraction()) / size
+    total = sum(((of - len(values) * mean) ** 2 for of, values in zip(sums, groups, strict=True)), Fraction())
+    return _float(mean), _root(Fraction(len(groups), len(groups) - 1) * total / size**2), len(groups)
 
 
 def _exact(values: Iterable[float]) -> list[Fraction]:

@@ -120,7 +120,7 @@ class _Export:
             self._written += self._writer.trace(self._project, self._dataset, entry.trace, trace)
         except InvalidInput as error:
             self._left_out.append((entry.source.name, error.message))
-            return replace(attempt, trace=None)
+            return attempt._replace(trace=None)
         return attempt
 
     def _remove_what_is_not_named(self, summary: Summary) -> int:

@@ -5,7 +5,7 @@ A member of another type is as good as absent, and noted; null is absent without
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oddish.documents import finite_number, whole_number
@@ -72,7 +72,11 @@ class Fields:
 
     def objects(self, name: str) -> list[tuple[str, dict[str, Any]]]:
         """The objects in a list, each with its place."""
-        found = [(f"{self._at(name)}[{index}]", item) for index, item in enumerate(self.items(name))]
+        return self.objects_in(name, self.items(name))
+
+    def objects_in(self, name: str, items: Iterable[Any]) -> list[tuple[str, dict[str, Any]]]:
+        """The objects among the items of a list that was taken."""
+        found = [(f"{self._at(name)}[{index}]", item) for index, item in enumerate(items)]
         for place, item in found:
             if not isinstance(item, dict):
                 self._notes.warning(place, f"is {shown(item)}, not an object, and is left out.")

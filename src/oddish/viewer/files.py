@@ -4,6 +4,7 @@ Nothing is written, locked or followed by a link. Sizes are capped before anythi
 """
 
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,8 +16,11 @@ from oddish.documents import open_below, parse_object, too_deep
 from oddish.storable import storable
 from oddish.viewer.findings import Finding, Level, Notes
 
-KEPT_BYTES = 128 * 1024 * 1024
-"""Of the files whose content is remembered."""
+KEPT_BYTES = 48 * 1024 * 1024
+"""Of the files whose content is remembered. What is read of them takes up to five times as much."""
+
+_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+"""Escapes of NUL and of halves of a character."""
 
 type Reader[T] = Callable[[Mapping[str, Any], Notes], T]
 
@@ -100,8 +104,18 @@ def parse(content: bytes) -> tuple[dict[str, Any], str | None]:
         return {}, "is no JSON object, or only the beginning of one."
     if too_deep(document):
         return {}, "is nested too deeply."
-    plain = content.isascii() and b"\\u" not in content
-    return (document if plain else storable(document)), None
+    return (document if _is_storable(content) else storable(document)), None
+
+
+def _is_storable(content: bytes) -> bool:
+    """Whether no text of a document can hold what ``storable`` replaces; at first sight."""
+    if _UNSTORABLE.search(content):
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _last[T](kept: _Kept | None, path: str, problem: str, level: Level = "error") -> Reading[T]:

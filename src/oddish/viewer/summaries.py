@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any, Literal
+from math import isfinite
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
+from oddish.documents import COUNT_LIMIT
 from oddish.outcome import PASS
 from oddish.viewer.fields import Fields, shown, without_nothing
 from oddish.viewer.findings import Notes
@@ -15,9 +18,12 @@ MOST_ATTEMPTS = 10_000
 
 type Axis = Literal["model", "harness"]
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+
+class Attempt(NamedTuple):
+    """Of which there may be hundreds of thousands."""
+
     attempt: int
     """From 1."""
     reward: float | None
@@ -26,7 +32,11 @@ class Attempt:
     elapsed_sec: float | None = None
     trace: str | None = None
     """A path from the directory of the dataset."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = _NOTHING
+
+
+_NAMES = Attempt._fields[:-1]
+_MEMBERS = itemgetter(*_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,7 @@ def read_summary(document: Mapping[str, Any], notes: Notes) -> Summary:
     _note_repeated(tasks, notes)
     cells = [cell for task in tasks for cell in task.cells]
     highest = max(
-        (number for cell in cells for number in (cell.passed_at or 1, *map(attrgetter("attempt"), cell.attempts))),
+        (number for cell in cells for number in (cell.passed_at or 1, *(last.attempt for last in cell.attempts[-1:]))),
         default=1,
     )
     if k_max is None:
@@ -150,10 +160,14 @@ def _read_cell(place: str, key: str, entry: object, notes: Notes) -> Cell | None
 
 
 def _read_attempts(fields: Fields, notes: Notes) -> tuple[Attempt, ...]:
-    found = [
-        _read_attempt(place, item, position, notes)
-        for position, (place, item) in enumerate(fields.objects("attempts"), start=1)
-    ]
+    items = fields.items("attempts")
+    plain = [*map(_plain_attempt, items)]
+    found = [attempt for attempt in plain if attempt is not None]
+    if len(found) < len(plain):
+        found = [
+            _read_attempt(place, item, position, notes)
+            for position, (place, item) in enumerate(fields.objects_in("attempts", items), start=1)
+        ]
     numbers = [attempt.attempt for attempt in found]
     if len(set(numbers)) < len(numbers):
         notes.warning(fields.place, "lists several attempts under one number.")
@@ -161,6 +175,38 @@ def _read_attempts(fields: Fields, notes: Notes) -> tuple[Attempt, ...]:
         notes.warning(fields.place, "lists its attempts out of order.")
         found.sort(key=attrgetter("attempt"))
     return tuple(found)
+
+
+def _plain_attempt(item: object) -> Attempt | None:
+    """What ``_read_attempt`` makes of an attempt that it has nothing to say about; None for any other."""
+    if type(item) is not dict:
+        return None
+    further = _NOTHING
+    try:
+        number, reward, turns, seconds, trace = _MEMBERS(item)
+        if len(item) > len(_NAMES):
+            further = _further(item)
+    except KeyError:
+        number, reward, turns, seconds, trace = map(item.get, _NAMES)
+        further = _further(item)
+    if type(reward) is int and -COUNT_LIMIT <= reward <= COUNT_LIMIT:
+        reward = float(reward)
+    if type(seconds) is int and -COUNT_LIMIT <= seconds <= COUNT_LIMIT:
+        seconds = float(seconds)
+    if (
+        type(number) is int
+        and 1 <= number <= MOST_ATTEMPTS
+        and (reward is None or (type(reward) is float and isfinite(reward)))
+        and (turns is None or (type(turns) is int and 0 <= turns <= COUNT_LIMIT))
+        and (seconds is None or (type(seconds) is float and isfinite(seconds)))
+        and (trace is None or type(trace) is str)
+    ):
+        return Attempt(number, reward, turns, seconds, trace, further)
+    return None
+
+
+def _further(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in item.items() if name not in _NAMES} or _NOTHING
 
 
 def _read_attempt(place: str, item: Mapping[str, Any], position: int, notes: Notes) -> Attempt:
@@ -174,7 +220,7 @@ def _read_attempt(place: str, item: Mapping[str, Any], position: int, notes: Not
         fields.count("n_turns"),
         fields.number("elapsed_sec"),
         fields.text("trace"),
-        fields.rest,
+        fields.rest or _NOTHING,
     )
 
 

@@ -17,6 +17,8 @@ from oddish.stats import (
     Interval,
     bootstrap_interval,
     clustered_error,
+    clustered_interval,
+    detectable_difference,
     mean_of_tasks,
     mean_pass_at_k,
     mean_pass_hat_k,
@@ -195,6 +197,31 @@ def test_repeating_what_a_cluster_holds_adds_no_certainty(values: list[int], tim
 
 def test_fewer_than_two_clusters_have_no_error() -> None:
     assert clustered_error([]) is clustered_error([[1, 0], []]) is None
+    assert clustered_interval([]) is clustered_interval([[1, 0], []]) is None
+
+
+@given(st.integers(1, 4).flatmap(lambda size: st.lists(st.lists(st.floats(-9, 9), min_size=size, max_size=size))))
+def test_clusters_of_one_size_have_the_interval_of_their_means(clusters: list[list[float]]) -> None:
+    expected, found = mean_of_tasks(clusters).interval, clustered_interval(clusters)
+    assert (expected is None) == (found is None)
+    if expected is not None and found is not None:
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_larger_clusters_weigh_more_in_their_interval() -> None:
+    found = clustered_interval([[1.0] * 9, [0.0]])
+    assert found is not None
+    assert (found.low + found.high) / 2 == pytest.approx(0.9)
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=9), st.integers(2, 5))
+def test_a_difference_is_found_the_sooner_the_smaller_its_error(values: list[float], times: int) -> None:
+    few, many = (mean_of_tasks([[value] for value in values * repeats]) for repeats in (1, times))
+    once, often = detectable_difference(few), detectable_difference(many)
+    assert (once is None) == (not few.error)
+    if once is not None and often is not None:
+        assert often < once
+        assert once == pytest.approx(2.8016 * few.error, rel=1e-4)  # type: ignore[operator]
 
 
 @given(st.lists(any_rewards, max_size=6), st.lists(any_rewards, max_size=6))
@@ -211,6 +238,7 @@ def test_what_is_not_finite_is_refused(value: float) -> None:
     for refused in (
         lambda: mean_of_tasks([[0], [value]]),
         lambda: clustered_error([[0], [value]]),
+        lambda: clustered_interval([[0], [value]]),
         lambda: bootstrap_interval([[0], [value]]),
         lambda: paired_difference({"a": [0]}, {"a": [value]}),
     ):
@@ -225,6 +253,7 @@ def test_a_wrong_confidence_is_refused(confidence: float) -> None:
         lambda: bootstrap_interval([], confidence=confidence),
         lambda: mean_pass_at_k([], 1, confidence=confidence),
         lambda: wilson(Attempts(0, 0), confidence=confidence),
+        lambda: clustered_interval([], confidence=confidence),
         lambda: paired_difference({}, {}, confidence=confidence),
         lambda: student_quantile(3, confidence),
     ):

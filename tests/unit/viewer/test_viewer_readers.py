@@ -122,6 +122,19 @@ def test_unknown_members_are_kept_on_every_level() -> None:
     assert json.dumps(written).count(ONES_OWN) == 4
 
 
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys([*ATTEMPT, ONES_OWN], json_values | st.sampled_from([0, 1, 5.5])))
+)
+@settings(max_examples=200)
+def test_an_attempt_is_read_alike_beside_a_flawless_one_and_beside_one_that_is_none(attempt: dict[str, Any]) -> None:
+    beside = [
+        summary_of(dataset({KEY: {"passed_at": None, "attempts": [attempt | {"attempt": 1}, other]}}))[0]
+        for other in ({"attempt": 2, "reward": 0.0}, {"attempt": "two"})
+    ]
+    flawless, flawed = (summary.tasks[0].cells[0].attempts[0] for summary in beside)
+    assert repr(flawless) == repr(flawed)
+
+
 def test_a_null_reward_is_not_a_zero_and_no_number_is_as_good_as_null() -> None:
     document = dataset({KEY: cell([None, 0.0, float("nan"), float("inf")])})
     summary, said = summary_of(document)
