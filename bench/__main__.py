@@ -8,7 +8,21 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
-from bench import browsing, claimers, claims, commands, datapoints, fairness, growth, idle, live, routes, storm, trials
+from bench import (
+    browsing,
+    claimers,
+    claims,
+    commands,
+    datapoints,
+    fairness,
+    growth,
+    idle,
+    live,
+    routes,
+    storm,
+    trials,
+    viewer,
+)
 from bench.figures import Figures
 from bench.machine import load, machine
 from bench.options import Options
@@ -39,6 +53,7 @@ BESIDE: Mapping[str, Callable[[Options], str]] = {
     "claimers": claimers.claimers,
     "storm": storm.storm,
     "live": live.live,
+    "viewer": viewer.viewer,
 }
 
 

@@ -78,7 +78,7 @@ def open_below(directory: Path, relative: str) -> int:
 
 def too_deep(document: object) -> bool:
     """Whether objects and lists are in one another so deep that what could be read cannot be written."""
-    level = [document] if type(document) in _CONTAINERS else []
+    level: list[Any] = [document] if type(document) in _CONTAINERS else []
     for _ in range(MAX_LEVELS):
         level = [
             member

@@ -10,10 +10,11 @@ export async function swap(address, id, { push = true } = {}) {
   old?.setAttribute("aria-busy", "true");
   try {
     const fresh = await fragment(address, id, mine.signal);
-    const focused = marked(document.activeElement, old);
+    const active = document.activeElement;
+    const focused = marked(active, old);
     old.replaceWith(document.adoptNode(fresh));
     if (push) history.pushState({ swap: id }, "", address);
-    if (focused) fresh.querySelector(focused)?.focus({ preventScroll: true });
+    if (focused) goOn(active, fresh.querySelector(focused));
     document.getElementById("status").textContent = fresh.dataset.announce ?? "";
     fresh.dispatchEvent(new CustomEvent("swapped", { bubbles: true }));
   } catch (error) {
@@ -29,6 +30,14 @@ export async function fragment(address, id, signal) {
   const found = page.getElementById(id);
   if (!found) throw new Error(`no element ${id}`);
   return found;
+}
+
+/** Focus what is in the place of an element that is gone, with what was typed into that meanwhile. */
+function goOn(old, fresh) {
+  fresh?.focus({ preventScroll: true });
+  if (fresh?.type !== "search" || old.type !== "search") return;
+  fresh.value = old.value;
+  fresh.setSelectionRange(old.selectionStart, old.selectionEnd);
 }
 
 function marked(element, inside) {

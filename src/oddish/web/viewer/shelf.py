@@ -1,12 +1,13 @@
 """A results directory as pages show it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
 from oddish.errors import NotFound
 from oddish.viewer.results import Results
+from oddish.viewer.versions import Versions
 from oddish.web.pages import Link, Page
 from oddish.web.viewer.links import Links
 
@@ -19,6 +20,10 @@ class Shelf:
     """What the directory is called."""
     above: Sequence[Link] = ()
     """Pages above those of this directory."""
+    versions: Versions = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", Versions(self.results))
 
     def project(self, request: Request) -> str:
         """The id in the address. Raises ``NotFound`` where there is no such project."""
