@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -24,6 +25,8 @@ WAITING = {"integration": 1, "e2e": 2}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
 BESIDE = frozenset({"docker"})
 """Rings that wait more than they work, for what the others do not use: begun first, and shown when they are over."""
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+"""Programs that can be the browser, the best first."""
 LAST = "chaos"
 """Takes away what the others use."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
@@ -212,8 +215,13 @@ def docker() -> str | None:
 
 
 def browser() -> str | None:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return None if any(shutil.which(name) for name in names) else f"none of {', '.join(names)} is on PATH"
+    if find_spec("playwright") is None:
+        return "the Python package playwright is not installed"
+    return None if chromium_program() else f"none of {', '.join(CHROMIUM)} is on PATH"
+
+
+def chromium_program() -> str | None:
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 CHECKS: dict[str, Callable[[], str | None]] = {

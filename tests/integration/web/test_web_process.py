@@ -1,32 +1,14 @@
 """``oddish view`` and ``oddish open`` as programs."""
 
 import json
-import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from support.results import example
-
-PROGRAM = (sys.executable, "-c", "from oddish.cli import main; main()")
-
-
-@contextmanager
-def viewing(*words: str) -> Iterator[dict[str, Any]]:
-    """What the command says once it shows something. It ends as after Ctrl-C."""
-    with subprocess.Popen([*PROGRAM, "view", *words, "--json"], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+from support.viewing import PROGRAM, viewing
 
 
 def opened(*words: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,41 @@
+"""What JavaScript adds to pages, and that it is no more than that."""
+
+from playwright.sync_api import expect
+
+from support.browsing import Visit
+from support.viewer_data import ADDRESSES
+
+
+def test_the_chosen_colours_stay_on_every_page(visit: Visit) -> None:
+    with visit(color_scheme="light") as watched:
+        page = watched.open("/")
+        backgrounds = [page.evaluate("getComputedStyle(document.body).backgroundColor")]
+        page.get_by_label("Colours").select_option("dark")
+        another = watched.open(ADDRESSES["project"])
+        assert another.get_by_label("Colours").input_value() == "dark"
+        backgrounds += [shown.evaluate("getComputedStyle(document.body).backgroundColor") for shown in (page, another)]
+        assert backgrounds[0] != backgrounds[1] == backgrounds[2]
+        another.get_by_label("Colours").select_option("system")
+        expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
+
+
+def test_keys_are_explained_and_obeyed(visit: Visit) -> None:
+    with visit() as watched:
+        page = watched.open(ADDRESSES["project"])
+        page.keyboard.press("?")
+        keys = page.get_by_role("dialog", name="Keys")
+        expect(keys).to_contain_text("Go to the first page")
+        page.keyboard.press("Escape")
+        expect(keys).to_have_count(0)
+        page.keyboard.press("u")
+        page.wait_for_url(f"{watched.base}/")
+
+
+def test_links_of_the_page_lead_on_without_javascript(visit: Visit) -> None:
+    with visit(java_script_enabled=False) as watched:
+        page = watched.open("/")
+        assert page.get_by_label("Colours").is_hidden()
+        assert page.get_by_role("button").count() == 0
+        page.get_by_role("link", name="Data-Agent Bench").click()
+        page.wait_for_url(f"{watched.base}{ADDRESSES['project']}")
+        assert page.locator("h1").inner_text() == "Data-Agent Bench"
