@@ -11,7 +11,7 @@ from oddish.cli.output import print_json, say
 from oddish.cli.session import connect, resolve
 from oddish.cli.tables import print_table, table
 from oddish.cli.text import number, one_line
-from oddish.client.limits import OWN_GATEWAY, OWN_ORGANISATION, provider
+from oddish.client.limits import OWN_ARCHIVES, OWN_GATEWAY, OWN_ORGANISATION, provider
 from oddish.client.types import Limit, Weight
 from oddish.errors import InvalidInput
 
@@ -24,7 +24,8 @@ def _target[Function: Callable[..., Any]](function: Function) -> Function:
     by_organisation = click.option("--org", is_flag=True, help="The organisation over all keys, not one key.")
     by_gateway = click.option("--gateway", is_flag=True, help="The organisation's trials of the gateway.")
     by_provider = click.option("--provider", "provider_name", metavar="NAME", help="A provider over all its keys.")
-    return by_provider(by_gateway(by_organisation(function)))
+    by_archives = click.option("--archives", is_flag=True, help="The archives that are fetched for these.")
+    return by_provider(by_archives(by_gateway(by_organisation(function))))
 
 
 @click.group()
@@ -61,11 +62,17 @@ def ls(api: str | None, as_json: bool) -> None:
 @api_option
 @json_option
 def set_(
-    words: Sequence[str], org: bool, gateway: bool, provider_name: str | None, api: str | None, as_json: bool
+    words: Sequence[str],
+    org: bool,
+    gateway: bool,
+    archives: bool,
+    provider_name: str | None,
+    api: str | None,
+    as_json: bool,
 ) -> None:
     """Let at most N trials of KEY run at once, of --provider NAME, of --org or of --gateway. 0 stops them."""
     key, limit = _key_and_limit(words)
-    cap = _cap(key, provider_name, org=org, gateway=gateway)
+    cap = _cap(key, provider_name, org=org, gateway=gateway, archives=archives)
     with connect(resolve(api)) as client:
         changed = client.limits.set(limit, key=key, cap=cap)
     _report(changed, as_json)
@@ -76,9 +83,17 @@ def set_(
 @_target
 @api_option
 @json_option
-def unset(key: str | None, org: bool, gateway: bool, provider_name: str | None, api: str | None, as_json: bool) -> None:
+def unset(
+    key: str | None,
+    org: bool,
+    gateway: bool,
+    archives: bool,
+    provider_name: str | None,
+    api: str | None,
+    as_json: bool,
+) -> None:
     """Return to the deployment's limit of KEY, of --provider NAME, of --org or of --gateway."""
-    cap = _cap(key, provider_name, org=org, gateway=gateway)
+    cap = _cap(key, provider_name, org=org, gateway=gateway, archives=archives)
     with connect(resolve(api)) as client:
         changed = client.limits.set(None, key=key, cap=cap)
     _report(changed, as_json)
@@ -127,24 +142,26 @@ def _key_and_limit(words: Sequence[str]) -> tuple[str | None, int]:
     if len(before) > 1 or not (last.isascii() and last.isdecimal()) or int(last) > LARGEST:
         raise InvalidInput(
             f"{' '.join(words)!r} is not a queue key and a number from 0 to {LARGEST}.",
-            fix="Write `set KEY N`, or `set N` with --provider NAME, --org or --gateway; `unset` removes a limit.",
+            fix="Write `set KEY N`, or `set N` with --provider NAME, --org, --gateway or --archives; `unset` removes a "
+            "limit.",
         )
     return (before[0] if before else None), int(last)
 
 
-def _cap(key: str | None, provider_name: str | None, *, org: bool, gateway: bool) -> str | None:
+def _cap(key: str | None, provider_name: str | None, *, org: bool, gateway: bool, archives: bool) -> str | None:
     """The cap that is named; None when a key is. Raises ``InvalidInput`` unless exactly one of them is."""
-    flags = (provider_name and f"--provider {provider_name}", org and "--org", gateway and "--gateway")
-    named = [text for text in (key, *flags) if text]
+    flags = {"--org": org, "--gateway": gateway, "--archives": archives}
+    of_provider = provider_name and f"--provider {provider_name}"
+    named = [text for text in (key, of_provider, *(flag for flag, given in flags.items() if given)) if text]
     if len(named) != 1:
         raise InvalidInput(
             f"{' and '.join(named)} name more than one limit." if named else "Nothing says whose limit changes.",
-            fix="Name one of a queue key such as openai/gpt-5, --provider NAME, --org and --gateway.",
+            fix="Name one of a queue key such as openai/gpt-5, --provider NAME, --org, --gateway and --archives.",
         )
     if provider_name:
         return provider(provider_name)
-    if gateway:
-        return OWN_GATEWAY
+    if gateway or archives:
+        return OWN_GATEWAY if gateway else OWN_ARCHIVES
     return OWN_ORGANISATION if org else None
 
 

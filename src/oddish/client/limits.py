@@ -13,6 +13,8 @@ OWN_ORGANISATION = "org"
 """The cap of the caller's organisation."""
 OWN_GATEWAY = "gateway"
 """The cap of its trials of the gateway."""
+OWN_ARCHIVES = "archive"
+"""The cap of the archives that are fetched for these."""
 
 
 def provider(name: str) -> str:

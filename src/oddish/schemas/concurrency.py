@@ -8,15 +8,18 @@ from oddish.schemas.base import Name, RequestBody, ResponseBody
 
 OWN_ORGANISATION = "org"
 OWN_GATEWAY = "gateway"
+OWN_ARCHIVES = "archive"
+CAP = r"^(org|gateway|archive|(provider|org|gateway|archive):\S.*)$"
 
 
 class LimitRequest(RequestBody):
     """What changes of the one of ``queue_key`` and ``cap`` that is named: its limit, or whether it is paused."""
 
     queue_key: Name | None = None
-    cap: Annotated[str, Field(pattern=r"^(org|gateway|(provider|org|gateway):\S.*)$", max_length=255)] | None = Field(
+    cap: Annotated[str, Field(pattern=CAP, max_length=255)] | None = Field(
         None,
-        description="`provider:NAME`, `org` for the caller's organisation, or `gateway` for its trials of the gateway.",
+        description="`provider:NAME`, `org` for the caller's organisation, `gateway` for its trials of the gateway, or "
+        "`archive` for the archives that are fetched for these.",
     )
     limit: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="Null returns to the deployment's; left out, it stays."

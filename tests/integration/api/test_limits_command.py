@@ -56,6 +56,7 @@ def test_providers_and_the_organisation_are_limited(invoke: Invoke) -> None:
     assert said(invoke("set", "20", "--provider", "gemini")).startswith("provider:google has limit 20 (override;")
     assert said(invoke("set", "--org", "50")).startswith("org:default has limit 50 (override; deployment: no limit)")
     assert said(invoke("set", "--gateway", "16")).startswith("gateway:default has limit 16 (override;")
+    assert said(invoke("set", "--archives", "4")).startswith("archive:default has limit 4 (override;")
     assert said(invoke("unset", "--org")) == "org:default has no limit; running now: 0.\n"
     assert "none" in said(invoke("ls"))
 

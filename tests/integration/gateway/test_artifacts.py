@@ -3,6 +3,7 @@
 import hashlib
 import io
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from oddish.errors import NotFound, TooLarge
 from oddish.gateway import artifacts
 from oddish.gateway.artifacts import SMALL_BYTES, Archive, Left, forget, packed, take_stock
+from oddish.gateway.retention import delete_old_zips
 from oddish.storage.manifest import Manifest, upload_tree
 from oddish.storage.store import ArtifactStore
 
@@ -72,6 +74,22 @@ async def test_it_is_made_once_for_the_same_attempts_and_always_the_same(store: 
 
     other = await left(store, tmp_path, "t-2", {"log": b"two"})
     assert {"t-1/log", "t-2/log"} < set(await contents(store, await packed(store, JOB, [one, other])))
+
+
+async def test_a_zip_goes_after_its_time_and_is_not_handed_out_shortly_before(
+    store: ArtifactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await left(store, tmp_path, "t-1", {"log": b"one"})
+    made = await packed(store, JOB, [one])
+    written = (await store.head(made.key)).modified_at
+    assert await delete_old_zips(store) == 0
+    monkeypatch.setattr(artifacts, "REUSED", timedelta(0))
+    assert await packed(store, JOB, [one]) == made
+    assert (await store.head(made.key)).modified_at > written
+    monkeypatch.setattr(artifacts, "KEPT", timedelta(0))
+    assert await delete_old_zips(store) == 1
+    assert not (await store.list(f"gateway/{JOB}")).objects
+    assert (await store.list("trials/t-1")).objects
 
 
 async def test_what_is_not_there_or_too_large_is_not_packed(

@@ -1,10 +1,12 @@
 """An archive that a caller hosts becomes a task version and the trials of a job."""
 
+import io
 import random
+import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from sqlalchemy import text
@@ -13,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.errors import OddishError
 from oddish.gateway import workspace
 from oddish.gateway.addresses import LOOPBACK
+from oddish.gateway.artifacts import archive, forget
 from oddish.gateway.fetching import Fetcher
 from oddish.gateway.intake import Intake, refuse
 from oddish.gateway.jobs import ANY_POOL, GatewayJob, Order, cancel, create, get, prepare
@@ -23,7 +26,11 @@ from oddish.queue.claim import Claim, claim
 from oddish.queue.finish import finish
 from oddish.queue.keys import Limits
 from oddish.queue.lease import Publication, Worker, register
+from oddish.storage.manifest import upload_tree
+from oddish.storage.store import ArtifactStore
+from oddish.storage.writing import Written
 from oddish.tasks.archive import ArchiveLimits
+from oddish.trials.deletion import delete_trial
 from oddish.trials.doors import ALL
 from oddish.trials.environments import Environments
 from oddish.trials.policy import Policy
@@ -309,3 +316,37 @@ async def test_a_cancelled_job_ends_with_its_trials(gateway: Gateway) -> None:
         async with gateway.deployment.database.begin() as connection:
             await finish(connection, held, "cancelled", error="Cancelled by user")
     assert (await gateway.found(job)).status == "cancelled"
+
+
+async def test_a_zip_that_is_made_while_a_trial_is_deleted_is_without_it(gateway: Gateway, tmp_path: Path) -> None:
+    job = await gateway.job(gateway.host.put("task.zip", zipped(EXAMPLE)), pass_at_k=2)
+    await gateway.take()
+    database, store = gateway.deployment.database, gateway.deployment.store
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left/log").write_text("did it")
+    held = await gateway.claim(POOL)
+    for one in held:
+        await gateway.end(one, AttemptFacts("done", rewards={"reward": 1.0}))
+        await upload_tree(store, tmp_path / "left", f"trials/{one.subject_id}/1-a")
+    async with database.begin() as connection:
+        await connection.execute(text("UPDATE attempts SET artifact_prefix = 'trials/' || trial_id || '/1-a'"))
+    kept, gone = (one.subject_id for one in held)
+
+    class Overtaken(ArtifactStore):
+        """Whose first zip arrives after one of its trials was deleted."""
+
+        overtaken = False
+
+        async def put_file(self, key: str, source: Path | IO[bytes], *, write_once: bool = False) -> Written:
+            if not self.overtaken:
+                self.overtaken = True
+                async with database.begin() as connection:
+                    await delete_trial(connection, CALLER, gone)
+                await forget(self, job.id)
+            return await super().put_file(key, source, write_once=write_once)
+
+    made = await archive(database, Overtaken.open(gateway.deployment.settings.storage_url), job.id)
+    [stored] = (await store.list("gateway")).objects
+    assert stored.key == made.key
+    with zipfile.ZipFile(io.BytesIO(await store.get(made.key, max_bytes=10_000))) as packed:
+        assert packed.namelist() == [f"{kept}/manifest.json", f"{kept}/log"]

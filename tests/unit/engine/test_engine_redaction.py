@@ -25,6 +25,8 @@ def test_names_and_values() -> None:
         {"API_KEY": SECRET, "TOKEN": "short", "URL": "https://example.org"}, {"B_SECRET": "12345678"}
     )
     assert values == {SECRET, "12345678"}
+    signed = "https://example.org/data.csv?X-Amz-Signature=0123456789"
+    assert secret_values({"DATA": signed}) == {signed}
 
 
 def test_text() -> None:

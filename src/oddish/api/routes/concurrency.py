@@ -10,6 +10,7 @@ from oddish.identity.principal import Principal
 from oddish.queue.keys import (
     DEFAULT_KEY,
     Limits,
+    archive_quota,
     gateway_quota,
     normalise_model,
     normalise_provider,
@@ -29,6 +30,7 @@ from oddish.queue.limits import (
 from oddish.queue.weights import Weight, list_weights
 from oddish.queue.weights import set_weight as set_user_weight
 from oddish.schemas.concurrency import (
+    OWN_ARCHIVES,
     OWN_GATEWAY,
     OWN_ORGANISATION,
     LimitRequest,
@@ -121,9 +123,11 @@ def _named_cap(principal: Principal, name: str) -> str:
     own = organisation_cap(principal.org_id)
     if name in (OWN_ORGANISATION, own):
         return own
-    quota = gateway_quota(principal.org_id)
+    quota, archives = gateway_quota(principal.org_id), archive_quota(principal.org_id)
     if name in (OWN_GATEWAY, quota):
         return quota
+    if name in (OWN_ARCHIVES, archives):
+        return archives
     kind, _, owner = name.partition(":")
     if kind != "provider":
         raise NotFound(f"There is no cap {name!r} here.", fix=LISTED_CAPS)
