@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from oddish.errors import OddishError
 from oddish.serving.conditions import has_current
+from oddish.serving.excerpt import excerpt
 from oddish.serving.refusals import refusal, unexpected
 from oddish.web.negotiation import PAGE, TWIN, wants_twin
 from oddish.web.templates import render
@@ -88,7 +89,7 @@ def respond(site: Site, show: Show, request: Request) -> Response:
         return error_answer(site, request, error, as_twin=as_twin)
     except Exception as error:  # noqa: BLE001 - whatever a file holds, its reader gets a page
         return error_answer(
-            site, request, unexpected(error, method=request.method, path=request.url.path), as_twin=as_twin
+            site, request, unexpected(error, method=request.method, path=excerpt(request.url.path)), as_twin=as_twin
         )
 
 
@@ -120,7 +121,7 @@ def error_answer(site: Site, request: Request, error: OddishError, *, as_twin: b
 
 def _answer(request: Request, status: int, body: bytes, kind: str, headers: Mapping[str, str]) -> Response:
     tag = hashlib.sha256(body).hexdigest()[:32]
-    always = {**headers, "ETag": f'"{tag}"', "Cache-Control": KEPT_BUT_CHECKED, "Vary": "Accept"}
+    always = {**headers, "ETag": f'W/"{tag}"', "Cache-Control": KEPT_BUT_CHECKED, "Vary": "Accept"}
     if status == 200 and has_current(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=always)
     return Response(body, status, headers=always, media_type=kind)

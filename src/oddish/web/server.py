@@ -5,11 +5,13 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from oddish.errors import NotFound, OddishError
+from oddish.serving.excerpt import excerpt
 from oddish.serving.refusals import MethodNotAllowed
 from oddish.serving.security import HEADERS, LOOPBACK, HostCheck, OriginCheck, SecurityHeaders
 from oddish.viewer.results import Results
@@ -29,15 +31,16 @@ def create_app(directory: Path, door: Door | None) -> Starlette:
     site = Site(home="/", policy=FRAMED_NOWHERE if door else POLICY)
     shelf = Shelf(Results(directory), Links(), directory.resolve().name or "results")
     headers = HEADERS | {"Content-Security-Policy": site.policy}
-    if door is None:
-        del headers["X-Frame-Options"]
     middleware = [
         Middleware(SecurityHeaders, headers=headers),
         Middleware(HostCheck, allowed=LOOPBACK if door else None, fix=OTHER_HOSTS),
         Middleware(OriginCheck),
     ]
     routes = [Route(assets.ROUTE, assets.asset)]
-    if door is not None:
+    if door is None:
+        del headers["X-Frame-Options"]
+        middleware.append(Middleware(GZipMiddleware))
+    else:
         middleware.append(Middleware(SignedIn, door=door, site=site))
         routes += signin.routes(door, site)
     routes += [Route(path, endpoint) for path, endpoint in endpoints(site, lambda _: shelf)]
@@ -50,7 +53,7 @@ def create_app(directory: Path, door: Door | None) -> Starlette:
         assert isinstance(error, HTTPException)  # noqa: S101
         if error.status_code == 405:
             return await on_refusal(request, MethodNotAllowed(f"{request.method} is not possible here."))
-        return await on_refusal(request, NotFound(f"There is no {request.url.path} here."))
+        return await on_refusal(request, NotFound(f"There is no {excerpt(request.url.path)} here."))
 
     return Starlette(
         routes=routes, middleware=middleware, exception_handlers={OddishError: on_refusal, HTTPException: on_http}

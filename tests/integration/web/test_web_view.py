@@ -201,6 +201,7 @@ def test_a_public_one_lets_everybody_in_under_any_name(tmp_path: Path) -> None:
     assert "frame-ancestors" not in page.headers["content-security-policy"]
     assert "x-frame-options" not in page.headers
     assert client.post("/sign-in").status_code == 404
+    assert page.headers["content-encoding"] == "gzip"
 
 
 def test_programs_get_pages_too_unless_they_ask_for_json(tmp_path: Path) -> None:
