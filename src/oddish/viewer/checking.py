@@ -123,7 +123,7 @@ class _Check:
                 note(f"{place}, attempt {attempt.attempt}", f"{path} {finding.found}", finding.fix)
             if reading.value is not None:
                 readable += 1
-                _compare_trace(f"{place}, attempt {attempt.attempt}", reading.value, task, cell, attempt, notes)
+                compare_trace(f"{place}, attempt {attempt.attempt}", reading.value, task, cell, attempt, notes)
         return readable
 
     def _run(self, project: str, run: str) -> RunReport:
@@ -143,7 +143,7 @@ def _named_traces(summary: Summary) -> Iterator[tuple[Task, Cell, Attempt, str]]
     )
 
 
-def _compare_trace(place: str, trace: Trace, task: Task, cell: Cell, attempt: Attempt, notes: Notes) -> None:
+def compare_trace(place: str, trace: Trace, task: Task, cell: Cell, attempt: Attempt, notes: Notes) -> None:
     """A trace need not say whose it is; what it says should be the same."""
     for name, said, expected in (
         ("task_id", trace.task_id, task.id),

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from oddish.viewer.contents import Part, Returned, Text, calls, parts, returned
+from oddish.viewer.contents import Part, Returned, Text, calls, parts, returned, written
 from oddish.viewer.findings import Finding
-from oddish.viewer.peeks import Kind, kind, one_line, peek
+from oddish.viewer.peeks import Edit, Kind, edits, kind, one_line, peek, script
 from oddish.viewer.tracefiles import OpenTrace, Recorded
 from oddish.viewer.traces import ToolCall
 
@@ -56,6 +56,19 @@ class Call:
     def name(self) -> str:
         return self.tool.name or "a tool without a name"
 
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        return edits(self.tool)
+
+    @property
+    def script(self) -> str | None:
+        """A command or program that does not fit into the peek."""
+        return script(self.tool)
+
+    @property
+    def arguments(self) -> str:
+        return written(self.tool.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -92,7 +105,7 @@ class Excerpt:
 
 def excerpt(trace: OpenTrace, first: int, limit: int) -> Excerpt:
     """``limit`` messages from number ``first``, fewer large ones, and the results of the last calls."""
-    total = len(trace)
+    total = trace.total
     first = min(max(first, 1), max(total, 1))
     last, room = first - 1, CHUNK_BYTES
     while last < total and last - first + 1 < limit and (room > trace.size(last + 1) or last < first):
@@ -108,6 +121,19 @@ def excerpt(trace: OpenTrace, first: int, limit: int) -> Excerpt:
 def converse(records: Iterable[Recorded]) -> Iterator[Entry]:
     """All of them; each result is in its own message and, once that was read, with its call if that is near."""
     return map(_Pairing().entry, records)
+
+
+def entries(trace: OpenTrace, numbers: Iterable[int]) -> dict[int, Entry]:
+    """Messages by their numbers, which are not far from each other, with the results of their calls."""
+    wanted = frozenset(numbers)
+    if not wanted:
+        return {}
+    last = min(max(wanted) + AROUND, trace.total)
+    return {
+        entry.number: entry
+        for entry in converse(map(trace.read, range(min(wanted), last + 1)))
+        if entry.number in wanted
+    }
 
 
 def speaker(role: str | None) -> Speaker:

@@ -57,7 +57,7 @@ class Comparison:
 def compare(left: OpenTrace, right: OpenTrace) -> Comparison:
     """As far as ``MOST_MESSAGES`` of each."""
     rows = side_by_side(_steps(left), _steps(right))
-    return Comparison(tuple(rows), max(len(left), len(right)) <= MOST_MESSAGES)
+    return Comparison(tuple(rows), max(left.total, right.total) <= MOST_MESSAGES)
 
 
 def side_by_side(left: Sequence[Step], right: Sequence[Step]) -> list[Row]:
@@ -89,7 +89,7 @@ def steps(entries: Iterable[Entry]) -> Iterator[Step]:
 
 
 def _steps(trace: OpenTrace) -> list[Step]:
-    return list(steps(converse(map(trace.read, range(1, min(len(trace), MOST_MESSAGES) + 1)))))
+    return list(steps(converse(map(trace.read, range(1, min(trace.total, MOST_MESSAGES) + 1)))))
 
 
 def _apart(left: Sequence[Step], right: Sequence[Step]) -> list[Row]:

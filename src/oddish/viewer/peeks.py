@@ -60,6 +60,15 @@ def peek(call: ToolCall) -> str:
     return one_line(_flat(value))
 
 
+def script(call: ToolCall) -> str | None:
+    """A command or program that one line does not hold; None for other calls."""
+    found, value = _found(call)
+    if found not in ("terminal", "code"):
+        return None
+    whole = _flat(value)
+    return whole if len(whole) > LENGTH or "\n" in whole.strip() else None
+
+
 def edits(call: ToolCall) -> tuple[Edit, ...]:
     """The replacements that a call asks for."""
     arguments = mapping(call.arguments)

@@ -57,7 +57,7 @@ def search(trace: OpenTrace, wanted: str, start: int = 1) -> Hits:
 def _candidates(trace: OpenTrace, wanted: str, start: int) -> Iterator[int]:
     """Messages in which it can be: most others are told apart without being parsed."""
     signs = _signs(wanted)
-    for number in range(start, len(trace) + 1):
+    for number in range(start, trace.total + 1):
         raw = trace.raw(number).lower()
         if any(sign in raw for sign in signs):
             yield number

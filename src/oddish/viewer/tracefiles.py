@@ -64,7 +64,8 @@ class OpenTrace:
     def version(self) -> tuple[str, tuple[int, int, int]]:
         return self._path, self._index.stamp
 
-    def __len__(self) -> int:
+    @property
+    def total(self) -> int:
         """Of messages."""
         return len(self._index.starts)
 

@@ -10,9 +10,9 @@ from oddish.web import assets
 from oddish.web.signin import Door
 from oddish.web.viewer.glance import MOST_OF_ONE
 from support.pages import BASE, BROWSER, Markup, visitor
-from support.results import DATASET, KEY, PROJECT, cell, dataset, example, write
+from support.results import DATASET, KEY, PROJECT, TRACE, cell, dataset, example, write
 
-PAGES = ("/", "/projects/data-agent")
+PAGES = ("/", "/projects/data-agent", f"/projects/data-agent/datasets/eval-v1/trace/{TRACE}")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oddish.viewer.peeks import LENGTH, Edit, edits, kind, one_line, peek
+from oddish.viewer.peeks import LENGTH, Edit, edits, kind, one_line, peek, script
 from oddish.viewer.traces import ToolCall
 
 ARGUMENTS = st.sampled_from(["command", "path", "old_str", "new_str", "edits", "pattern", "query", "url", "code", "x"])
@@ -59,6 +59,19 @@ def test_several_edits_in_one_call_are_all_found() -> None:
         {"path": "a", "edits": [{"old_text": "1", "new_text": "2"}, {"oldText": "3"}, {"old": "4", "new": "5"}]},
     )
     assert edits(call) == (Edit("a", "1", "2"), Edit("a", "4", "5"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"command": "ls\n"}, None),
+        ({"command": "cd /app\nmake"}, "cd /app\nmake"),
+        ({"code": "x" * 200}, "x" * 200),
+        ({"path": "a\nb"}, None),
+    ],
+)
+def test_what_does_not_fit_into_a_line_is_at_hand(arguments: dict[str, str], expected: str | None) -> None:
+    assert script(ToolCall("tool", arguments)) == expected
 
 
 def test_lines_are_cut_and_counted() -> None:

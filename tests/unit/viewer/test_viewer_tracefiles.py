@@ -44,7 +44,7 @@ def test_a_trace_is_the_same_read_whole_and_message_by_message(root: Path) -> No
     whole = Results(root).trace("data-agent", "eval-v1", TRACE).value
     assert whole is not None
     with opened(root) as trace:
-        assert tuple(trace.read(number).message for number in range(1, len(trace) + 1)) == whole.messages
+        assert tuple(trace.read(number).message for number in range(1, trace.total + 1)) == whole.messages
         assert (trace.head.task_id, trace.head.gold, trace.head.messages) == (whole.task_id, whole.gold, ())
 
 
@@ -61,10 +61,10 @@ def test_a_file_is_looked_through_once_for_as_long_as_it_does_not_change(
     results = Results(root)
     for _ in range(3):
         with opened(root, results=results) as trace:
-            assert len(trace) == 3
+            assert trace.total == 3
     assert len(looked) == 1
     with opened(root, TRACE_DOCUMENT | {"messages": []}, results) as trace:
-        assert len(trace) == 0
+        assert trace.total == 0
     assert len(looked) == 2
 
 
@@ -80,7 +80,7 @@ def test_of_a_half_written_trace_the_messages_that_are_whole_are_shown(root: Pat
     half = text[: text.index('"role": "tool"')]
     assert said(root, half) == ["after 2 messages ends in the middle."]
     with opened(root, half) as trace:
-        assert (len(trace), trace.head.gold) == (2, "0.4056")
+        assert (trace.total, trace.head.gold) == (2, "0.4056")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_reward_that_is_no_number_is_none(root: Path) -> None:
 @pytest.mark.parametrize("messages", ['{"a": 1}', '"text"', "7", "null"])
 def test_messages_that_are_no_list_are_none(root: Path, messages: str) -> None:
     with opened(root, f'{{"messages": {messages}, "gold": "1"}}') as trace:
-        assert (len(trace), trace.head.gold) == (0, "1")
+        assert (trace.total, trace.head.gold) == (0, "1")
 
 
 def test_what_is_too_large_is_left_out_and_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,15 @@ from starlette.requests import Request
 
 from oddish.web import pages
 from oddish.web.pages import Endpoint, Page, Site
-from oddish.web.viewer import dataset, project, projects
+from oddish.web.viewer import dataset, project, projects, trace, tracepair
 from oddish.web.viewer.shelf import Shelf, Show
 
 PAGES: Mapping[str, Show] = {
     "/": projects.show,
     "/projects/{project}": project.show,
     "/projects/{project}/datasets/{dataset}": dataset.show,
+    "/projects/{project}/datasets/{dataset}/trace/{trace:path}": trace.show,
+    "/projects/{project}/datasets/{dataset}/compare": tracepair.show,
 }
 
 

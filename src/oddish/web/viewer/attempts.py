@@ -1,0 +1,109 @@
+"""The attempts behind traces: which one a trace is of, what came of it, and the others at the same task."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from oddish.outcome import PASS
+from oddish.viewer.checking import compare_trace
+from oddish.viewer.findings import Finding, Notes
+from oddish.viewer.results import SUMMARY, dataset_path
+from oddish.viewer.summaries import Attempt, Cell, Summary, Task
+from oddish.viewer.traces import Trace
+
+type Outcome = Literal["pass", "fail", "unmeasured"]
+
+METHODS = {
+    "exact": "by comparing texts",
+    "numeric": "by comparing numbers",
+    "llm": "by a language model as judge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An attempt that names a trace."""
+
+    task: Task
+    cell: Cell
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is known of an attempt, from its trace or from the summary."""
+
+    trace: str
+    """Path of the trace from the directory of the dataset."""
+    task: str | None
+    model: str | None
+    harness: str | None
+    attempt: int | None
+    reward: float | None
+    outcome: Outcome
+    reward_method: str | None
+    method: str | None
+    """The same in words, where it is a known one."""
+    turns: int | None
+    seconds: float | None
+    gold: str | None
+    predicted: str | None
+    is_same: bool | None
+    """Whether both are the same text; None where one of them is not there."""
+
+    @property
+    def label(self) -> str:
+        who = " in ".join(filter(None, (self.model, self.harness)))
+        number = f"attempt {self.attempt}" if self.attempt is not None else None
+        return ", ".join(filter(None, (who, number))) or self.trace
+
+
+def found(summary: Summary | None, trace: str) -> Found | None:
+    """The first attempt that names the trace."""
+    tasks = summary.tasks if summary else ()
+    return next((Found(task, *named) for task in tasks for named in _named(task) if named[1].trace == trace), None)
+
+
+def siblings(task: Task) -> Iterator[tuple[Cell, Attempt]]:
+    """Every attempt at a task that names a trace."""
+    return ((cell, attempt) for cell, attempt in _named(task) if attempt.trace)
+
+
+def head(path: str, trace: Trace, at: Found | None) -> Head:
+    """What the trace says goes before what the summary says, but for the reward, of which there is one."""
+    reward = at.attempt.reward if at else trace.reward
+    gold = trace.gold if trace.gold is not None else (at.task.answer if at else None)
+    return Head(
+        trace=path,
+        task=trace.task_id or (at.task.id if at else None),
+        model=trace.model or (at.cell.model if at else None),
+        harness=trace.harness or (at.cell.harness if at else None),
+        attempt=at.attempt.attempt if at else trace.attempt,
+        reward=reward,
+        outcome=outcome(reward),
+        reward_method=trace.reward_method,
+        method=METHODS.get(trace.reward_method or ""),
+        turns=trace.n_turns if trace.n_turns is not None else (at.attempt.n_turns if at else None),
+        seconds=trace.elapsed_sec if trace.elapsed_sec is not None else (at.attempt.elapsed_sec if at else None),
+        gold=gold,
+        predicted=trace.predicted,
+        is_same=None if gold is None or trace.predicted is None else gold.strip() == trace.predicted.strip(),
+    )
+
+
+def contradictions(project: str, dataset: str, trace: Trace, at: Found) -> tuple[Finding, ...]:
+    """Where a trace and the summary do not say the same."""
+    notes = Notes()
+    compare_trace(f"attempt {at.attempt.attempt}", trace, at.task, at.cell, at.attempt, notes)
+    place = f"{dataset_path(project, dataset)}/{SUMMARY}"
+    return tuple(finding.below(place) for finding in notes.findings)
+
+
+def outcome(reward: float | None) -> Outcome:
+    if reward is None:
+        return "unmeasured"
+    return "pass" if reward == PASS else "fail"
+
+
+def _named(task: Task) -> Iterator[tuple[Cell, Attempt]]:
+    return ((cell, attempt) for cell in task.cells for attempt in cell.attempts)
