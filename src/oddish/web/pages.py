@@ -1,13 +1,13 @@
 """Answering with a page: model and template are worked on in a thread, and what has not changed is not sent again."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from oddish.errors import OddishError
 from oddish.serving.conditions import has_current
@@ -62,7 +62,16 @@ class Page:
     status: int = 200
 
 
-type Show = Callable[[Request], Page]
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file to keep, which a browser saves and never shows."""
+
+    name: str
+    kind: str
+    chunks: Iterator[bytes]
+
+
+type Show = Callable[[Request], Page | Attachment]
 type Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -82,6 +91,8 @@ def respond(site: Site, show: Show, request: Request) -> Response:
     try:
         as_twin = wants_twin(request)
         page = show(request)
+        if isinstance(page, Attachment):
+            return _saved(page)
         if as_twin:
             return _answer(request, page.status, twin(page.model), TWIN, {})
         return page_answer(site, request, page)
@@ -117,6 +128,12 @@ def error_answer(site: Site, request: Request, error: OddishError, *, as_twin: b
     answer = page_answer(site, request, Page("error.html", title, error, status=error.status))
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def _saved(file: Attachment) -> Response:
+    named = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
+    headers = {"Content-Disposition": named, "Cache-Control": "no-store"}
+    return StreamingResponse(file.chunks, headers=headers, media_type=file.kind)
 
 
 def _answer(request: Request, status: int, body: bytes, kind: str, headers: Mapping[str, str]) -> Response:

@@ -32,6 +32,10 @@ class Links:
     def run(self, project: str, run: str, **query: Value) -> str:
         return self._address(f"/projects/{_quoted(project)}/runs/{_quoted(run)}", query)
 
+    def metrics(self, project: str, run: str) -> str:
+        """All steps of a run as CSV."""
+        return f"{self.run(project, run)}/metrics.csv"
+
     def runs(self, project: str, runs: list[str], **query: Value) -> str:
         """Several runs, one over the other."""
         chosen = urlencode([("run", run) for run in runs])

@@ -6,8 +6,8 @@ from dataclasses import replace
 from starlette.requests import Request
 
 from oddish.web import pages
-from oddish.web.pages import Endpoint, Page, Site
-from oddish.web.viewer import dataset, project, projects, trace, tracepair
+from oddish.web.pages import Attachment, Endpoint, Page, Site
+from oddish.web.viewer import dataset, metrics, project, projects, run, runs, trace, tracepair
 from oddish.web.viewer.shelf import Shelf, Show
 
 PAGES: Mapping[str, Show] = {
@@ -16,6 +16,9 @@ PAGES: Mapping[str, Show] = {
     "/projects/{project}/datasets/{dataset}": dataset.show,
     "/projects/{project}/datasets/{dataset}/trace/{trace:path}": trace.show,
     "/projects/{project}/datasets/{dataset}/compare": tracepair.show,
+    "/projects/{project}/runs": runs.show,
+    "/projects/{project}/runs/{run}": run.show,
+    "/projects/{project}/runs/{run}/metrics.csv": metrics.show,
 }
 
 
@@ -26,9 +29,11 @@ def endpoints(site: Site, shelf_of: Callable[[Request], Shelf]) -> Iterator[tupl
 
 
 def _endpoint(site: Site, shelf_of: Callable[[Request], Shelf], show: Show) -> Endpoint:
-    def shown(request: Request) -> Page:
+    def shown(request: Request) -> Page | Attachment:
         shelf = shelf_of(request)
         page = show(shelf, request)
+        if isinstance(page, Attachment):
+            return page
         return replace(page, drawn={"links": shelf.links, **page.drawn})
 
     name = show.__module__.rpartition(".")[2]

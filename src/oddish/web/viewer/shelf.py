@@ -8,7 +8,7 @@ from starlette.requests import Request
 from oddish.errors import NotFound
 from oddish.viewer.results import Results
 from oddish.viewer.versions import Versions
-from oddish.web.pages import Link, Page
+from oddish.web.pages import Attachment, Link, Page
 from oddish.web.viewer.links import Links
 
 
@@ -62,4 +62,4 @@ class Shelf:
         return (found and found.label) or project
 
 
-type Show = Callable[[Shelf, Request], Page]
+type Show = Callable[[Shelf, Request], Page | Attachment]
