@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -20,6 +20,17 @@ OPTIONS = (
 )
 """No name is looked up, so that nothing can leave this machine; that something tried is seen all the same."""
 WAIT_MS = 15_000
+LOOKS: dict[str, tuple[int, int, Literal["light", "dark"]]] = {
+    "narrow": (360, 740, "light"),
+    "dark": (1280, 800, "dark"),
+    "light": (1280, 800, "light"),
+}
+"""Width, height and colours."""
+AXE: dict[str, dict[str, Any]] = {
+    "narrow": {"rules": {"color-contrast": {"enabled": False}}},
+    "dark": {"runOnly": ["color-contrast"]},
+    "light": {},
+}
 FOCUSABLE = (
     "a[href], button, input, select, textarea, summary, iframe, [contenteditable], [tabindex]:not([tabindex='-1'])"
 )
@@ -87,9 +98,9 @@ def launched(playwright: Playwright, program: str) -> Browser:
     return playwright.chromium.launch(executable_path=program, args=[*OPTIONS])
 
 
-def accessibility_flaws(page: Page) -> list[str]:
-    """What axe finds, with the elements."""
-    found = Axe().run(page).response["violations"]
+def accessibility_flaws(page: Page, like: str) -> list[str]:
+    """What axe finds, with the elements; what cannot differ from another of ``LOOKS`` is looked at in one of them."""
+    found = Axe().run(page, options={"resultTypes": ["violations"], **AXE[like]}).response["violations"]
     return [
         f"{flaw['id']}: {node['html'][:200]} | {node['failureSummary']}" for flaw in found for node in flaw["nodes"]
     ]
@@ -122,3 +133,10 @@ def unreachable(page: Page) -> list[str]:
         ]"""
     )
     return [html[:200] for html in found]
+
+
+def look(page: Page, like: str) -> None:
+    """Show the page as one of ``LOOKS``."""
+    width, height, scheme = LOOKS[like]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)

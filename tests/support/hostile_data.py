@@ -131,6 +131,12 @@ ADDRESSES = {
     "projects": "/",
     "project": _LINKS.project(PROJECT),
     "project-broken": _LINKS.project(BROKEN),
+    "dataset": _LINKS.dataset(PROJECT, DATASET, show="answer"),
+    "dataset-addressed": _LINKS.dataset(PROJECT, DATASET, q=IMAGE, first=BREAKS_OUT, sort=SCRIPT),
+    "dataset-broken": _LINKS.dataset(PROJECT, BROKEN),
+    "dataset-odd": _LINKS.dataset(PROJECT, ODD),
+    "dataset-huge": _LINKS.dataset(PROJECT, HUGE),
+    "dataset-nothing": _LINKS.dataset(PROJECT, NOTHING),
 }
 """Of every page of this directory, by a name for it."""
 SAYS: dict[str, tuple[str, ...]] = {
@@ -149,5 +155,18 @@ SAYS: dict[str, tuple[str, ...]] = {
         "runs/broken/run.json",
     ),
     "project-broken": ("is no JSON object, or only the beginning of one.", "There is no dataset in this project yet."),
+    "dataset": (BREAKS_OUT, TASK, MODEL, HARNESS, "n_turns", "is 1e+300, not a whole number from 0, and is left out."),
+    "dataset-addressed": (IMAGE, BREAKS_OUT[:10], SCRIPT[:10]),
+    "dataset-broken": ("summary.json", "is no JSON object, or only the beginning of one.", "cannot be shown"),
+    "dataset-odd": (
+        "is not known and taken to be",
+        "lists its attempts out of order.",
+        'has the id "same" of an earlier task.',
+        "has a key that does not name a model and a harness.",
+        "is NaN, not a finite number, and is left out.",
+        "by-the-moon",
+    ),
+    "dataset-huge": ("has more than 67108864 bytes.", "cannot be shown"),
+    "dataset-nothing": ("There is no task in this dataset yet.", "is not known and taken to be"),
 }
 """What a page shows: hostile texts as they are, and what is wrong with files."""

@@ -88,7 +88,7 @@ def _bench(writer: Writer) -> None:
     description = "Verified data-analysis tasks over public tables, graded exactly, numerically or by a judge."
     source = {"hf_dataset": "example/data-agent"}
     writer.project(BENCH, Project(BENCH, "Data-Agent Bench", description, source, support))
-    tasks = tuple(_task(writer, index) for index in range(len(QUESTIONS) * 2))
+    tasks = tuple(_task(writer, index) for index in range(len(QUESTIONS)))
     writer.dataset(
         BENCH, EVAL, Dataset("Evaluation, first version", "Temperature 0.7, four attempts, 30 turns at most.")
     )
@@ -208,6 +208,8 @@ def _recorded(writer: Writer, folder: Folder) -> None:
 ADDRESSES = {
     "projects": "/",
     "project": Links().project(BENCH),
-    "project-recorded": Links().project(RECORDED),
+    "dataset": Links().dataset(BENCH, EVAL),
+    "dataset-chosen": Links().dataset(BENCH, EVAL, pivot="model", show="answer", passed="any", sort="-turns"),
+    "dataset-recorded": Links().dataset(RECORDED, JOBS_DATASET),
 }
 """Of every page of this directory, by a name for it."""
