@@ -137,6 +137,11 @@ ADDRESSES = {
     "dataset-odd": _LINKS.dataset(PROJECT, ODD),
     "dataset-huge": _LINKS.dataset(PROJECT, HUGE),
     "dataset-nothing": _LINKS.dataset(PROJECT, NOTHING),
+    **{
+        f"trace-{name}": _LINKS.trace(PROJECT, DATASET, _path(name), find=SCRIPT)
+        for name in ("hostile", "broken", "many")
+    },
+    "traces-apart": _LINKS.compare(PROJECT, DATASET, _path("hostile"), _path("binary")),
 }
 """Of every page of this directory, by a name for it."""
 SAYS: dict[str, tuple[str, ...]] = {
@@ -168,5 +173,9 @@ SAYS: dict[str, tuple[str, ...]] = {
     ),
     "dataset-huge": ("has more than 67108864 bytes.", "cannot be shown"),
     "dataset-nothing": ("There is no task in this dataset yet.", "is not known and taken to be"),
+    "trace-hostile": (BREAKS_OUT, "has the task_id", "[U+202E]", "image: x", "messages with"),
+    "trace-broken": ("ends in the middle.", "This trace has no messages."),
+    "trace-many": ("message 49", "1 to 50 of 2,000"),
+    "traces-apart": (BREAKS_OUT, "Here they go apart."),
 }
 """What a page shows: hostile texts as they are, and what is wrong with files."""

@@ -205,11 +205,15 @@ def _recorded(writer: Writer, folder: Folder) -> None:
     writer.dataset(RECORDED, JOBS_DATASET, Dataset("Harbor 0.26, Docker"))
 
 
+TRACES = tuple(f"traces/0001_423_qa_1-{place}-mini-swe-agent-3.json" for place in (0, 1))
+"""Of two models at one task."""
 ADDRESSES = {
     "projects": "/",
     "project": Links().project(BENCH),
     "dataset": Links().dataset(BENCH, EVAL),
     "dataset-chosen": Links().dataset(BENCH, EVAL, pivot="model", show="answer", passed="any", sort="-turns"),
     "dataset-recorded": Links().dataset(RECORDED, JOBS_DATASET),
+    "trace": Links().trace(BENCH, EVAL, TRACES[1], find="median"),
+    "traces-apart": Links().compare(BENCH, EVAL, *TRACES),
 }
 """Of every page of this directory, by a name for it."""

@@ -66,6 +66,16 @@ class Call:
         return script(self.tool)
 
     @property
+    def is_told(self) -> bool:
+        """Whether the peek, or the script, says all that the arguments do."""
+        arguments = self.tool.arguments
+        only = list(arguments.values()) if isinstance(arguments, dict) else [arguments]
+        texts = [value for value in only if value]
+        return not texts or (
+            len(texts) == 1 and isinstance(texts[0], str) and (self.script or self.peek) == texts[0].strip()
+        )
+
+    @property
     def arguments(self) -> str:
         return written(self.tool.arguments)
 

@@ -47,12 +47,13 @@ def _marks(cell: Cell, last: int) -> Iterator[Mark]:
         listed[attempt.attempt].append(attempt)
     for number in range(1, last + 1):
         for attempt in listed.get(number, ()):
-            yield Mark(number, _state(attempt), attempt.reward, attempt.trace)
+            yield Mark(number, state(attempt), attempt.reward, attempt.trace)
         if number not in listed:
             yield Mark(number, "pass" if number == cell.passed_at else "unlisted")
 
 
-def _state(attempt: Attempt) -> State:
+def state(attempt: Attempt) -> State:
+    """What came of an attempt."""
     if attempt.reward is None:
         return "running" if attempt.extra.get(STATUS) == RUNNING else "unmeasured"
     return "pass" if attempt.reward == PASS else "fail"

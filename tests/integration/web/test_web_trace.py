@@ -54,7 +54,7 @@ def test_a_trace_shows_what_was_said_done_and_given(view: TestClient) -> None:
     for words in ("What is the median?", "Let me look.", "bash ls", "data.csv", "0.4056", "0.41", "another text"):
         assert words in text
     assert "by a language model as judge llm" in text
-    assert "0 not passed" in text
+    assert "0 failed" in text
     assert [name for name in ids(page) if name.startswith("m") and name[1:].isdigit()] == ["m1", "m2", "m3"]
 
 

@@ -204,6 +204,20 @@ def test_an_excerpt_has_fewer_messages_where_they_are_large(tmp_path: Path, monk
         assert [entry.number for entry in excerpt(trace, 2, 10).entries] == [2]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        ({"command": "ls "}, True),
+        ({"command": "ls\nls"}, True),
+        ({"command": "ls", "timeout": 5}, False),
+        ({"x": 1}, False),
+    ],
+)
+def test_arguments_are_not_shown_twice(arguments: dict[str, Any], is_told: bool) -> None:
+    (made,) = conversation(asks(call("a", "tool", **arguments)))[0].calls
+    assert made.is_told == is_told
+
+
 def test_a_message_is_seen_at_a_glance() -> None:
     assert conversation(asks(call("a"), call("b", "read", path="x")))[0].peek == "bash ls; read x"
     assert conversation({"role": "user", "content": "\n\n  Hello,\nyou"})[0].peek == "Hello, (+1 line)"

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-from oddish.outcome import PASS
 from oddish.viewer.checking import compare_trace
 from oddish.viewer.findings import Finding, Notes
+from oddish.viewer.marks import State, state
 from oddish.viewer.results import SUMMARY, dataset_path
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task
 from oddish.viewer.traces import Trace
-
-type Outcome = Literal["pass", "fail", "unmeasured"]
 
 METHODS = {
     "exact": "by comparing texts",
@@ -40,7 +37,7 @@ class Head:
     harness: str | None
     attempt: int | None
     reward: float | None
-    outcome: Outcome
+    state: State
     reward_method: str | None
     method: str | None
     """The same in words, where it is a known one."""
@@ -80,7 +77,7 @@ def head(path: str, trace: Trace, at: Found | None) -> Head:
         harness=trace.harness or (at.cell.harness if at else None),
         attempt=at.attempt.attempt if at else trace.attempt,
         reward=reward,
-        outcome=outcome(reward),
+        state=state(at.attempt if at else Attempt(1, reward)),
         reward_method=trace.reward_method,
         method=METHODS.get(trace.reward_method or ""),
         turns=trace.n_turns if trace.n_turns is not None else (at.attempt.n_turns if at else None),
@@ -97,12 +94,6 @@ def contradictions(project: str, dataset: str, trace: Trace, at: Found) -> tuple
     compare_trace(f"attempt {at.attempt.attempt}", trace, at.task, at.cell, at.attempt, notes)
     place = f"{dataset_path(project, dataset)}/{SUMMARY}"
     return tuple(finding.below(place) for finding in notes.findings)
-
-
-def outcome(reward: float | None) -> Outcome:
-    if reward is None:
-        return "unmeasured"
-    return "pass" if reward == PASS else "fail"
 
 
 def _named(task: Task) -> Iterator[tuple[Cell, Attempt]]:

@@ -10,6 +10,7 @@ from oddish.errors import NotFound
 from oddish.viewer.conversations import Entry, Excerpt, excerpt
 from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding
+from oddish.viewer.marks import State, state
 from oddish.viewer.searching import LONGEST, Hits, search
 from oddish.viewer.summaries import Attempt, Cell
 from oddish.viewer.tracefiles import OpenTrace
@@ -32,7 +33,7 @@ class Other:
 
     label: str
     attempt: int
-    outcome: attempts.Outcome
+    state: State
     reward: float | None
     trace: str
     address: str
@@ -135,7 +136,7 @@ def _other(place: Place, cell: Cell, attempt: Attempt, *, in_cell: bool) -> Othe
     return Other(
         label=f"Attempt {attempt.attempt}" if in_cell else f"{cell.model} in {cell.harness}, {attempt.attempt}",
         attempt=attempt.attempt,
-        outcome=attempts.outcome(attempt.reward),
+        state=state(attempt),
         reward=attempt.reward,
         trace=trace,
         address=place.links.trace(place.project, place.dataset, trace),
