@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, BinaryIO
 
 from oddish.documents import open_below, parse_object, too_deep
 from oddish.storable import storable
@@ -21,9 +21,14 @@ from oddish.viewer.findings import Finding, Level, Notes
 KEPT_BYTES = 48 * 1024 * 1024
 """Of the files whose content is remembered. What is read of them takes up to five times as much."""
 
+LARGE_BYTES = 1024 * 1024
+"""From here on files are read one at a time: those who ask for one at once get what comes of it, and memory is kept."""
+
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of NUL and of halves of a character."""
 
+type _Stamp = tuple[int, int, int]
+"""Time of the last change, size, inode."""
 type Reader[T] = Callable[[Mapping[str, Any], Notes], T]
 
 
@@ -39,7 +44,7 @@ class Reading[T]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    stamp: tuple[int, int, int]
+    stamp: _Stamp
     reading: Reading[Any]
     size: int
 
@@ -51,6 +56,7 @@ class Files:
         self.root = root
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._lock = Lock()
+        self._one_at_a_time = Lock()
 
     def read[T](self, path: str, limit: int, reader: Reader[T]) -> Reading[T]:
         """The JSON object in a file of at most ``limit`` bytes, as ``reader`` takes it, the same one for each path."""
@@ -67,10 +73,20 @@ class Files:
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if kept is not None and kept.stamp == stamp:
                 return kept.reading
-            try:
-                content = file.read(limit + 1)
-            except OSError as error:
-                return _last(kept, path, f"cannot be read: {error.strerror}.")
+            if status.st_size < LARGE_BYTES:
+                return self._read(file, path, stamp, limit, reader)
+            with self._one_at_a_time:
+                return self._read(file, path, stamp, limit, reader)
+
+    def _read[T](self, file: BinaryIO, path: str, stamp: _Stamp, limit: int, reader: Reader[T]) -> Reading[T]:
+        with self._lock:
+            kept = self._kept.get(path)
+        if kept is not None and kept.stamp == stamp:
+            return kept.reading
+        try:
+            content = file.read(limit + 1)
+        except OSError as error:
+            return _last(kept, path, f"cannot be read: {error.strerror}.")
         if len(content) > limit:
             return _last(kept, path, f"has more than {limit} bytes.")
         with _uncollected():

@@ -2,12 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oddish.viewer import metrics as metrics_module
+from oddish.viewer.files import LARGE_BYTES, Files
+from oddish.viewer.findings import Notes
 from oddish.viewer.results import NOTES_LIMIT, Results
 from support.results import DATASET, KEY, RUN, STEP, SUMMARY, TRACE, TRACE_DOCUMENT, cell, dataset, example, write
 
@@ -93,6 +97,20 @@ def test_a_file_that_is_good_again_is_read_again(root: Path, results: Results) -
 
 def test_a_file_that_did_not_change_is_parsed_once(results: Results) -> None:
     assert results.summary("data-agent", "eval-v1") is results.summary("data-agent", "eval-v1")
+
+
+def test_a_large_file_is_parsed_once_for_all_who_ask_at_once(root: Path) -> None:
+    write(root, "large.json", json.dumps({"padding": "x" * LARGE_BYTES}))
+    files, parsed = Files(root), 0
+
+    def reader(document: Mapping[str, Any], notes: Notes) -> int:
+        nonlocal parsed
+        parsed += 1
+        return parsed
+
+    with ThreadPoolExecutor(4) as pool:
+        readings = list(pool.map(lambda _: files.read("large.json", 2 * LARGE_BYTES, reader), range(8)))
+    assert {reading.value for reading in readings} == {1}
 
 
 def test_a_directory_that_is_gone_is_gone(root: Path, results: Results) -> None:
