@@ -44,7 +44,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers at equal distances, at most ``most`` and one."""
+        """Round numbers at equal distances: one at least, at most ``most`` and one. ``most`` is 3 or more."""
         step = nice_step((self.high - self.low) / most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [number * step for number in range(first, last + 1)]

@@ -20,7 +20,7 @@ def test_a_scale_holds_its_values_in_their_order(values: list[float], margin: fl
     assert places == sorted(places, reverse=True)
 
 
-@given(VALUES, st.integers(2, 8))
+@given(VALUES, st.integers(3, 8))
 @settings(max_examples=100)
 def test_ticks_are_few_lie_inside_and_are_told_apart(values: list[float], most: int) -> None:
     scale = Scale.over(values, 0.0, 100.0)
