@@ -20,6 +20,7 @@ from bench import (
     live,
     routes,
     storm,
+    traces,
     trials,
     viewer,
 )
@@ -54,6 +55,7 @@ BESIDE: Mapping[str, Callable[[Options], str]] = {
     "storm": storm.storm,
     "live": live.live,
     "viewer": viewer.viewer,
+    "traces": traces.traces,
 }
 
 

@@ -28,7 +28,6 @@ type Difference = Literal["none", "words", "result", "action"]
 class Step:
     number: int
     """Of its message."""
-    peek: str
     action: bytes
     words: bytes
     results: bytes
@@ -56,7 +55,7 @@ class Comparison:
 
 def compare(left: OpenTrace, right: OpenTrace) -> Comparison:
     """As far as ``MOST_MESSAGES`` of each."""
-    rows = side_by_side(_steps(left), _steps(right))
+    rows = side_by_side(left.derived(_steps), right.derived(_steps))
     return Comparison(tuple(rows), max(left.total, right.total) <= MOST_MESSAGES)
 
 
@@ -110,7 +109,7 @@ def _step(entry: Entry) -> Step:
     words = _digest([entry.speaker, *map(_said, (*entry.parts, *unknown))])
     results = _digest([_said(part) for call in entry.calls for result in call.results for part in result.parts])
     action = _digest([entry.speaker, *map(_asked, entry.calls)]) if entry.calls else words
-    return Step(entry.number, entry.peek, action, words, results)
+    return Step(entry.number, action, words, results)
 
 
 def _asked(call: Call) -> str:

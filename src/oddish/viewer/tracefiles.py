@@ -7,8 +7,8 @@ import contextlib
 import os
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
@@ -25,7 +25,8 @@ HEAD_LIMIT = 1024 * 1024
 """Bytes of everything but the messages."""
 MESSAGE_LIMIT = 8 * 1024 * 1024
 """Bytes of one message; a larger one is only in the file."""
-KEPT_INDEXES = 64
+KEPT_INDEXES = 32
+"""With what was derived from their files."""
 _READ_AHEAD = 1024 * 1024
 MESSAGES = "messages"
 
@@ -47,6 +48,7 @@ class _Index:
     starts: "array[int]"
     ends: "array[int]"
     findings: tuple[Finding, ...]
+    derived: dict[object, Any] = field(default_factory=dict)
 
 
 class OpenTrace:
@@ -61,13 +63,16 @@ class OpenTrace:
         return self._index.head
 
     @property
-    def version(self) -> tuple[str, tuple[int, int, int]]:
-        return self._path, self._index.stamp
-
-    @property
     def total(self) -> int:
         """Of messages."""
         return len(self._index.starts)
+
+    def derived[T](self, make: "Callable[[OpenTrace], T]") -> T:
+        """What ``make`` makes of it, once for as long as the file does not change."""
+        if make not in self._index.derived:
+            self._index.derived[make] = make(self)
+        found: T = self._index.derived[make]
+        return found
 
     def size(self, number: int) -> int:
         """Bytes of a message."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oddish.viewer import divergence
 from oddish.viewer.alignment import align
 from oddish.viewer.conversations import converse
-from oddish.viewer.divergence import Row, compare, side_by_side, steps
+from oddish.viewer.divergence import Comparison, Row, compare, side_by_side, steps
 from oddish.viewer.findings import Notes
 from oddish.viewer.results import Results
 from oddish.viewer.tracefiles import Recorded
@@ -114,14 +114,18 @@ def test_the_order_of_arguments_does_not_count() -> None:
 def test_traces_are_compared_as_far_as_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, last in (("a", "make"), ("b", "test")):
         write(example(tmp_path), f"{DATASET}/{name}.json", {"messages": [QUESTION, *act("ls"), *act(last)]})
-    with (
-        Results(tmp_path).open_trace("data-agent", "eval-v1", "a.json") as left,
-        Results(tmp_path).open_trace("data-agent", "eval-v1", "b.json") as right,
-    ):
-        assert left.value is not None
-        assert right.value is not None
-        found = compare(left.value, right.value)
-        assert (found.first("action"), found.first("result"), found.is_whole) == (2, None, True)
-        monkeypatch.setattr(divergence, "MOST_MESSAGES", 3)
-        found = compare(left.value, right.value)
-        assert (found.first("action"), len(found.rows), found.is_whole) == (None, 2, False)
+    def compared() -> Comparison:
+        results = Results(tmp_path)
+        with (
+            results.open_trace("data-agent", "eval-v1", "a.json") as left,
+            results.open_trace("data-agent", "eval-v1", "b.json") as right,
+        ):
+            assert left.value is not None
+            assert right.value is not None
+            return compare(left.value, right.value)
+
+    found = compared()
+    assert (found.first("action"), found.first("result"), found.is_whole) == (2, None, True)
+    monkeypatch.setattr(divergence, "MOST_MESSAGES", 3)
+    found = compared()
+    assert (found.first("action"), len(found.rows), found.is_whole) == (None, 2, False)

@@ -68,6 +68,21 @@ def test_a_file_is_looked_through_once_for_as_long_as_it_does_not_change(
     assert len(looked) == 2
 
 
+def test_what_is_derived_from_a_file_is_kept_until_it_changes(root: Path) -> None:
+    results, made = Results(root), []
+
+    def total(trace: OpenTrace) -> int:
+        made.append(trace)
+        return trace.total
+
+    for _ in range(2):
+        with opened(root, results=results) as trace:
+            assert trace.derived(total) == 3
+    assert len(made) == 1
+    with opened(root, TRACE_DOCUMENT | {"messages": []}, results) as trace:
+        assert trace.derived(total) == 0
+
+
 def test_a_file_that_is_replaced_while_it_is_open_stays_as_it_was(root: Path) -> None:
     with opened(root) as trace:
         replacement = write(root, "replacement", TRACE_DOCUMENT | {"messages": [{"content": "x" * 5000}]})
