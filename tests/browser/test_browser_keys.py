@@ -39,3 +39,36 @@ def test_links_of_the_page_lead_on_without_javascript(visit: Visit) -> None:
         page.get_by_role("link", name="Data-Agent Bench").click()
         page.wait_for_url(f"{watched.base}{ADDRESSES['project']}")
         assert page.locator("h1").inner_text() == "Data-Agent Bench"
+
+
+def test_keys_lead_through_a_trace(visit: Visit) -> None:
+    with visit() as watched:
+        page = watched.open(ADDRESSES["trace"])
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        expect(page.locator("#m2")).to_be_focused()
+        page.keyboard.press("k")
+        expect(page.locator("#m1")).to_be_focused()
+        page.keyboard.press("n")
+        page.wait_for_url("**#m5")
+        page.keyboard.press("/")
+        expect(page.get_by_label("Find in all 11 messages")).to_be_focused()
+        page.keyboard.press("Escape")
+        page.keyboard.press("]")
+        expect(page.locator(".attempt[aria-current]")).to_have_text("4")
+        page = watched.open(ADDRESSES["traces-apart"])
+        page.keyboard.press("d")
+        page.wait_for_url("**#r7")
+        expect(page.locator("#r7")).to_be_focused()
+
+
+def test_a_link_to_a_message_of_another_piece_leads_there(visit: Visit) -> None:
+    with visit() as watched:
+        address = ADDRESSES["trace"].partition("?")[0]
+        page = watched.open(f"{address}?limit=3#m9")
+        page.wait_for_url("**?limit=3&from=7#m9")
+        expect(page.locator("#m9")).to_be_focused()
+        page.get_by_role("link", name="Earlier messages").first.click()
+        page.wait_for_url("**?from=4&limit=3")
+        expect(page.locator("#m5")).to_be_visible()
+        expect(page.locator("#m9")).to_have_count(0)

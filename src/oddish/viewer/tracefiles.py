@@ -115,6 +115,8 @@ class TraceFiles:
         self._root = root
         self._kept: OrderedDict[str, _Index] = OrderedDict()
         self._lock = Lock()
+        self._one_at_a_time = Lock()
+        """Looking through a large file takes three times its size for a moment."""
 
     @contextlib.contextmanager
     def open(self, path: str, limit: int) -> Iterator[Reading[OpenTrace]]:
@@ -135,14 +137,21 @@ class TraceFiles:
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if status.st_size > limit:
             return _nothing(path, f"has {status.st_size} bytes, more than {limit}.")
+        index = self._current(path, stamp)
+        if index is None:
+            with self._one_at_a_time:
+                index = self._current(path, stamp) or self._looked_through(file, path, stamp, limit)
+        return Reading(OpenTrace(file, path, index), index.findings)
+
+    def _current(self, path: str, stamp: tuple[int, int, int]) -> _Index | None:
         with self._lock:
             index = self._kept.get(path)
-        if index is None or index.stamp != stamp:
-            content = file.read(limit + 1)
-            index = _index(content, path, stamp)
-            del content
-            self._keep(path, index)
-        return Reading(OpenTrace(file, path, index), index.findings)
+        return index if index is not None and index.stamp == stamp else None
+
+    def _looked_through(self, file: BinaryIO, path: str, stamp: tuple[int, int, int], limit: int) -> _Index:
+        index = _index(file.read(limit + 1), path, stamp)
+        self._keep(path, index)
+        return index
 
     def _keep(self, path: str, index: _Index) -> None:
         with self._lock:

@@ -114,6 +114,7 @@ def test_the_order_of_arguments_does_not_count() -> None:
 def test_traces_are_compared_as_far_as_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, last in (("a", "make"), ("b", "test")):
         write(example(tmp_path), f"{DATASET}/{name}.json", {"messages": [QUESTION, *act("ls"), *act(last)]})
+
     def compared() -> Comparison:
         results = Results(tmp_path)
         with (
