@@ -11,7 +11,7 @@ from oddish.web.viewer.routes import PAGES
 from oddish.web.viewer.shelf import Shelf
 
 VIEWER = "/viewer"
-SITE = Site(home=VIEWER)
+SITE = Site(home=VIEWER, navigation=(Link("Viewer", VIEWER),))
 
 
 def page_path(path: str) -> str:

@@ -27,11 +27,6 @@ def prefers_error_twin(request: Request) -> bool:
     return request.query_params.get("format") == "json" or prefers_twin(request)
 
 
-def prefers_page(request: Request) -> bool:
-    """Whether a browser asks, which names pages in ``Accept``, as programs do not."""
-    return _weight(",".join(request.headers.getlist("accept")), PAGE) > 0
-
-
 def _weight(accepted: str, kind: str) -> float:
     """The quality that ``Accept`` names for a type; 0 where it does not name it. ``*/*`` names none."""
     for entry in accepted.split(","):

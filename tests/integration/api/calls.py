@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import httpx2
 
 from oddish.api import signin
-from oddish.api.sites import VIEWER_PATHS
+from oddish.api.sites import VIEWER, VIEWER_PATHS, page_path
 from oddish.web import assets
+from oddish.web.viewer.links import Links
 
 from .furnishing import Furnished
 from .serving import Server
@@ -63,6 +64,12 @@ def _upload(furnished: Furnished, server: Server) -> str:
 def _link(furnished: Furnished, server: Server) -> str:
     code = signin.seal(server.services.keyring, "link", furnished.names["key_id"], signin.LINK_LIFETIME)
     return signin.link("", code)
+
+
+def _compared(furnished: Furnished, server: Server) -> str:
+    names = furnished.names
+    links = Links(f"{VIEWER}/{names['directory']}")
+    return links.compare(names["project"], names["dataset"], names["trace"], names["trace"])
 
 
 def _ended(furnished: Furnished, server: Server) -> str:
@@ -134,6 +141,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/agents"): Call(3),
     ("GET", assets.ROUTE): Call(0, url=lambda *_: assets.address("base.css")),
     **{("GET", path): Call(0, elsewhere=200) for path in VIEWER_PATHS},
+    ("GET", page_path("/projects/{project}/datasets/{dataset}/compare")): Call(0, url=_compared, elsewhere=200),
     ("POST", signin.PATH): Call(0),
     ("GET", signin.PATH): Call(1, url=_link),
     ("GET", "/secrets"): Call(1),

@@ -20,7 +20,7 @@ def asked(show: Callable[[Request], Page], **headers: str) -> TestClient:
     return TestClient(Starlette(routes=[Route("/", answer)]), headers=headers)
 
 
-def test_an_error_that_nobody_foresaw_is_a_page_with_a_number_to_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_nobody_foresaw_is_a_page_with_a_number_to_report() -> None:
     def broken(request: Request) -> Page:
         raise ZeroDivisionError("what a file says is not repeated")
 
@@ -31,7 +31,6 @@ def test_an_error_that_nobody_foresaw_is_a_page_with_a_number_to_report(capsys: 
     problem = asked(broken).get("/?format=json").json()
     assert problem["code"] == "internal"
     assert problem["incident"] in problem["detail"]
-    assert problem["incident"] in "".join(capsys.readouterr())
 
 
 def test_a_template_that_misses_something_is_such_an_error() -> None:
