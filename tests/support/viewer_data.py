@@ -215,5 +215,8 @@ ADDRESSES = {
     "dataset-recorded": Links().dataset(RECORDED, JOBS_DATASET),
     "trace": Links().trace(BENCH, EVAL, TRACES[1], find="median"),
     "traces-apart": Links().compare(BENCH, EVAL, *TRACES),
+    "run": Links().run(BENCH, RUNS[0]),
+    "runs": Links().runs(BENCH, []),
+    "runs-chosen": Links().runs(BENCH, [*RUNS]),
 }
 """Of every page of this directory, by a name for it."""

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from oddish.viewer.results import Results
 from oddish.web.pages import Link, Site
 from oddish.web.viewer.links import Links
-from oddish.web.viewer.routes import PAGES
+from oddish.web.viewer.routes import PATHS
 from oddish.web.viewer.shelf import Shelf
 
 VIEWER = "/viewer"
@@ -19,7 +19,7 @@ def page_path(path: str) -> str:
     return f"{VIEWER}/{{directory}}{path.rstrip('/')}"
 
 
-VIEWER_PATHS = (VIEWER, *map(page_path, PAGES))
+VIEWER_PATHS = (VIEWER, *map(page_path, PATHS))
 
 
 def shelves(directories: Mapping[str, Path]) -> dict[str, Shelf]:

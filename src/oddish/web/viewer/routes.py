@@ -1,6 +1,6 @@
 """Every page of the viewer, by its path below the directory that it shows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from starlette.requests import Request
@@ -10,7 +10,7 @@ from oddish.web.pages import Attachment, Endpoint, Page, Site
 from oddish.web.viewer import dataset, metrics, project, projects, run, runs, trace, tracepair
 from oddish.web.viewer.shelf import Shelf, Show
 
-PAGES: Mapping[str, Show] = {
+PAGES: dict[str, Show] = {
     "/": projects.show,
     "/projects/{project}": project.show,
     "/projects/{project}/datasets/{dataset}": dataset.show,
@@ -18,13 +18,15 @@ PAGES: Mapping[str, Show] = {
     "/projects/{project}/datasets/{dataset}/compare": tracepair.show,
     "/projects/{project}/runs": runs.show,
     "/projects/{project}/runs/{run}": run.show,
-    "/projects/{project}/runs/{run}/metrics.csv": metrics.show,
 }
+FILES: dict[str, Show] = {"/projects/{project}/runs/{run}/metrics.csv": metrics.show}
+"""What is saved and not shown."""
+PATHS = (*PAGES, *FILES)
 
 
 def endpoints(site: Site, shelf_of: Callable[[Request], Shelf]) -> Iterator[tuple[str, Endpoint]]:
     """Paths with what answers there. ``shelf_of`` may raise ``OddishError``."""
-    for path, show in PAGES.items():
+    for path, show in (PAGES | FILES).items():
         yield path, _endpoint(site, shelf_of, show)
 
 
