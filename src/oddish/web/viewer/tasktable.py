@@ -11,7 +11,7 @@ from oddish.web.viewer.links import Links
 
 MOST_MARKS = 10_000
 """Of one page; of each cell at least one."""
-SHORT, LONG = 240, 8_000
+SHORT, LONG = 140, 8_000
 """Characters of a text at first sight, and at all."""
 
 
