@@ -6,7 +6,7 @@ from functools import cached_property
 
 from oddish.outcome import PASS, MeasuredCell, MeasuredSummary, measured_summary
 from oddish.viewer.aggregates import measured
-from oddish.viewer.columns import PIVOTS, Column, Pivot, columns
+from oddish.viewer.columns import Column, Pivot, columns
 from oddish.viewer.summaries import Cell, Summary, Task
 
 
@@ -72,9 +72,11 @@ class Table:
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
         self.rows = tuple(_row(position, task) for position, task in enumerate(summary.tasks))
-        self._columns = {pivot: columns(pivot, summary) for pivot in PIVOTS}
+        self._columns: dict[Pivot, tuple[Column, ...]] = {}
 
     def columns(self, pivot: Pivot) -> tuple[Column, ...]:
+        if pivot not in self._columns:
+            self._columns[pivot] = columns(pivot, self.summary)
         return self._columns[pivot]
 
     @cached_property

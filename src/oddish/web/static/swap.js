@@ -43,7 +43,7 @@ function goOn(old, fresh) {
 function marked(element, inside) {
   if (!element || !inside?.contains(element)) return null;
   if (element.id) return `#${CSS.escape(element.id)}`;
-  return element.name ? `[name="${CSS.escape(element.name)}"]` : null;
+  return element.name ? `[name="${CSS.escape(element.name)}"]:not([type="hidden"])` : null;
 }
 
 function formAddress(form) {

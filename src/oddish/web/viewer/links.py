@@ -1,6 +1,7 @@
 """Addresses of the viewer's pages, below wherever it is mounted. Pure."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 type Value = str | int | float | None
@@ -50,5 +51,6 @@ class Links:
         return f"{self.base}{path}?{urlencode(given)}" if given else f"{self.base}{path}"
 
 
+@lru_cache(maxsize=1024)
 def _quoted(part: str) -> str:
     return quote(part, safe="")
