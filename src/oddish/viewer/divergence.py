@@ -1,8 +1,8 @@
 """Two traces of one task: where they did the same, and where they went apart first. Pure.
 
-Steps are messages without the results of tools. Two steps are the same action when they call the same tools with the
-same arguments, or say the same without calling any; white space does not count. Words beside a call may differ, and so
-may results.
+Steps are messages without the results of tools. Two steps of an agent are the same action when they call the same tools
+with the same arguments, or say the same without calling any; white space does not count. Words beside a call may differ,
+and so may results, and what is said to an agent: that is nothing it did.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from oddish.viewer.tracefiles import OpenTrace
 
 MOST_MESSAGES = 4000
 """Of each trace that are compared."""
+INSTRUCTING = frozenset({"system", "user"})
 
 type Difference = Literal["none", "words", "result", "action"]
 """The first that holds: ``action``, else ``result``, else ``words``."""
@@ -108,7 +109,8 @@ def _step(entry: Entry) -> Step:
     unknown = [part for answer in entry.answers if answer.call is None for part in answer.result.parts]
     words = _digest([entry.speaker, *map(_said, (*entry.parts, *unknown))])
     results = _digest([_said(part) for call in entry.calls for result in call.results for part in result.parts])
-    action = _digest([entry.speaker, *map(_asked, entry.calls)]) if entry.calls else words
+    is_words = not entry.calls and entry.speaker not in INSTRUCTING
+    action = words if is_words else _digest([entry.speaker, *map(_asked, entry.calls)])
     return Step(entry.number, action, words, results)
 
 

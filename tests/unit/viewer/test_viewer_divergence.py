@@ -86,6 +86,12 @@ def test_other_words_and_other_results_are_no_other_action() -> None:
     assert [row.difference for row in rows(left, right)] == ["none", "words", "result"]
 
 
+def test_what_an_agent_was_told_is_none_of_its_actions() -> None:
+    left = [{"role": "user", "content": "You are on host a. Go."}, *act("ls")]
+    right = [{"role": "user", "content": "You are on host b. Go."}, *act("ls")]
+    assert [row.difference for row in rows(left, right)] == ["words", "none"]
+
+
 def test_what_is_between_actions_of_both_is_side_by_side() -> None:
     left = [QUESTION, *act("ls"), *act("cat a"), *act("make")]
     right = [QUESTION, *act("find"), *act("grep"), *act("cat a")]
