@@ -1,8 +1,8 @@
 """Two traces of one task: where they did the same, and where they went apart first. Pure.
 
 Steps are messages without the results of tools. Two steps of an agent are the same action when they call the same tools
-with the same arguments, or say the same without calling any; white space does not count. Words beside a call may differ,
-and so may results, and what is said to an agent: that is nothing it did.
+with the same arguments, or say the same without calling any; white space does not count. What may differ are the words
+beside a call, results, and what is said to an agent: that is nothing it did.
 """
 
 import hashlib
