@@ -51,7 +51,7 @@ def test_a_run_has_a_chart_of_each_metric_and_what_came_of_it(view: TestClient) 
     assert "0.75 in step 2" in text
     assert "0.333 1 of 3 steps" in text
     assert "0.125 3 of 24 rollouts" in text
-    assert "flat: all rewards of the step are the same" in text
+    assert "flat steps: they taught nothing" in text
     assert f"{RUNS}?run=rl-1" in page.addresses
 
 

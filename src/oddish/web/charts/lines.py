@@ -27,10 +27,10 @@ from oddish.web.charts.thinning import Columns, Course
 
 COLUMNS = RIGHT - LEFT
 """One for each unit of the drawing."""
-MARKED = 48
+MARKED = 24
 """Points of a line up to which each has a marker."""
 _MARGIN = 0.05
-_RUG = 5
+_RUG = 7
 
 
 @dataclass(frozen=True, slots=True)

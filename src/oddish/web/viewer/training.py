@@ -13,8 +13,8 @@ from oddish.web.charts.lines import Series, line_chart
 from oddish.web.viewer.shelf import Shelf
 
 TOLD_STEPS = 1_000
-BAND = "reward ± one standard deviation"
-FLAT = "flat: all rewards of the step are the same, it taught nothing"
+BAND = "± one standard deviation"
+FLAT = "flat steps: they taught nothing"
 
 
 @dataclass(frozen=True, slots=True)
