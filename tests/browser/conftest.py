@@ -3,16 +3,15 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, StorageState, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 from rings import chromium_program
 
-from support.browsing import Visit, Watched, launched, watched
+from support.browsing import Site, Visit, Watched, launched, watched
 from support.hostile_data import hostile
 from support.viewer_data import realistic
 from support.viewing import viewing
@@ -32,13 +31,6 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@dataclass(frozen=True)
-class Site:
-    base: str
-    state: StorageState
-    """Of a browser that is signed in."""
-
-
 @contextmanager
 def _shown(chromium: Browser, directory: Path, home: Path) -> Iterator[Site]:
     with viewing(str(directory), "--port", "0", environment={"ODDISH_HOME": str(home)}) as said:
@@ -48,7 +40,7 @@ def _shown(chromium: Browser, directory: Path, home: Path) -> Iterator[Site]:
         page.wait_for_url(f"{said['url']}/")
         state = context.storage_state()
         context.close()
-        yield Site(said["url"], state)
+        yield Site(directory, said["url"], state)
 
 
 @pytest.fixture(scope="session")

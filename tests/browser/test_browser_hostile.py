@@ -17,6 +17,8 @@ FOREIGN = """() => {
   return found.map(element => element.outerHTML.slice(0, 200));
 }"""
 ALL_OPEN = "() => document.querySelectorAll('details').forEach(element => { element.open = true; })"
+LINKED = ("projects", "project", "dataset", "trace-hostile", "traces-apart", "run", "runs")
+LINKS = "() => [...new Set([...document.links].map(link => link.href.split('#')[0]))]"
 GOT_IN = "<script>alert(1)</script><img src=x onerror=alert(1)><style>h1{display:none}</style><p style='color:red'>"
 
 
@@ -38,6 +40,15 @@ def test_what_files_say_is_text_and_what_is_wrong_with_them_is_said(visit_hostil
         assert page.evaluate(FOREIGN) == []
         text = page.inner_text("body")
         assert [said for said in SAYS[name] if said not in text] == []
+
+
+def test_links_of_odd_names_lead_to_pages(visit_hostile: Visit) -> None:
+    with visit_hostile() as watched:
+        page = watched.context.new_page()
+        links = {link for name in LINKED for link in watched.open(ADDRESSES[name], page=page).evaluate(LINKS)}
+        own = sorted(link for link in links if link.startswith(watched.base))
+        answers = {link: watched.context.request.get(link).status for link in own}
+        assert {link: status for link, status in answers.items() if status != 200} == {}
 
 
 def test_what_got_into_a_page_all_the_same_would_not_run(visit_hostile: Visit) -> None:

@@ -1,9 +1,16 @@
 """What JavaScript adds to pages, and that it is no more than that."""
 
+import json
+import re
+
 from playwright.sync_api import expect
 
-from support.browsing import Visit
-from support.viewer_data import ADDRESSES
+from oddish.web.viewer.links import Links
+from support.browsing import Site, Visit
+from support.viewer_data import ADDRESSES, BENCH, RUNS
+
+SECOND_LOOK_MS = 3_500
+"""After that long a page of a run has looked again."""
 
 
 def test_the_chosen_colours_stay_on_every_page(visit: Visit) -> None:
@@ -29,6 +36,36 @@ def test_keys_are_explained_and_obeyed(visit: Visit) -> None:
         expect(keys).to_have_count(0)
         page.keyboard.press("u")
         page.wait_for_url(f"{watched.base}/")
+
+
+def test_filters_exchange_the_tasks_and_nothing_else(visit: Visit) -> None:
+    with visit() as watched:
+        page = watched.open(ADDRESSES["dataset"])
+        page.evaluate("window.kept = true")
+        rows = page.get_by_role("region", name="Tasks").locator("tbody tr")
+        expect(rows).to_have_count(9)
+        page.get_by_label("hard").check()
+        expect(rows).to_have_count(3)
+        expect(page).to_have_url(re.compile("difficulty=hard"))
+        expect(page.get_by_label("hard")).to_be_checked()
+        expect(page.locator("#status")).to_have_text("3 tasks")
+        assert page.evaluate("window.kept")
+        page.go_back()
+        expect(rows).to_have_count(9)
+
+
+def test_a_run_grows_on_its_page(visit: Visit, results: Site) -> None:
+    with visit() as watched:
+        page = watched.context.new_page()
+        page.clock.install()
+        watched.open(Links().run(BENCH, RUNS[1]), page=page)
+        row = page.locator("#outcomes tbody tr")
+        expect(row).to_contain_text("25 from 0 to 24")
+        metrics = results.directory / f"projects/{BENCH}/runs/{RUNS[1]}/train/metrics.jsonl"
+        with metrics.open("a") as file:
+            file.write(json.dumps({"step": 25, "reward": 0.9}) + "\n")
+        page.clock.run_for(SECOND_LOOK_MS)
+        expect(row).to_contain_text("26 from 0 to 25")
 
 
 def test_links_of_the_page_lead_on_without_javascript(visit: Visit) -> None:
@@ -72,3 +109,12 @@ def test_a_link_to_a_message_of_another_piece_leads_there(visit: Visit) -> None:
         page.wait_for_url("**?from=4&limit=3")
         expect(page.locator("#m5")).to_be_visible()
         expect(page.locator("#m9")).to_have_count(0)
+
+
+def test_filters_are_plain_forms_without_javascript(visit: Visit) -> None:
+    with visit(java_script_enabled=False) as watched:
+        page = watched.open(ADDRESSES["dataset"])
+        page.get_by_label("hard").check()
+        page.get_by_role("button", name="Apply").click()
+        page.wait_for_url("**difficulty=hard**")
+        assert page.get_by_role("region", name="Tasks").locator("tbody tr").count() == 3

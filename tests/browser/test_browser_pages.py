@@ -13,7 +13,7 @@ ABSENT = {"not-found": "/projects/absent"}
 
 
 def test_no_page_is_left_out() -> None:
-    patterns = [compile_path(path)[0] for path in PAGES]
+    patterns = [compile_path(path)[0] for path in PAGES if not path.endswith(".csv")]
     paths = [address.partition("?")[0] for address in ADDRESSES.values()]
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.match, paths))] == []
 

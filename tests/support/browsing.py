@@ -3,11 +3,22 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Playwright, Request, Response
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Playwright,
+    Request,
+    Response,
+    StorageState,
+)
 
 OPTIONS = (
     "--no-sandbox",
@@ -29,11 +40,21 @@ LOOKS: dict[str, tuple[int, int, Literal["light", "dark"]]] = {
 AXE: dict[str, dict[str, Any]] = {
     "narrow": {"rules": {"color-contrast": {"enabled": False}}},
     "dark": {"runOnly": ["color-contrast"]},
-    "light": {},
+    "light": {"runOnly": ["color-contrast"]},
 }
 FOCUSABLE = (
     "a[href], button, input, select, textarea, summary, iframe, [contenteditable], [tabindex]:not([tabindex='-1'])"
 )
+
+
+@dataclass(frozen=True)
+class Site:
+    """What ``oddish view`` shows."""
+
+    directory: Path
+    base: str
+    state: StorageState
+    """Of a browser that is signed in."""
 
 
 @dataclass

@@ -137,11 +137,13 @@ ADDRESSES = {
     "dataset-odd": _LINKS.dataset(PROJECT, ODD),
     "dataset-huge": _LINKS.dataset(PROJECT, HUGE),
     "dataset-nothing": _LINKS.dataset(PROJECT, NOTHING),
-    **{
-        f"trace-{name}": _LINKS.trace(PROJECT, DATASET, _path(name), find=SCRIPT)
-        for name in ("hostile", "broken", "many")
-    },
+    **{f"trace-{name}": _LINKS.trace(PROJECT, DATASET, _path(name)) for name in TRACES if not name.startswith("..")},
+    "trace-found": _LINKS.trace(PROJECT, DATASET, _path("hostile"), find=SCRIPT),
     "traces-apart": _LINKS.compare(PROJECT, DATASET, _path("hostile"), _path("binary")),
+    "traces-apart-broken": _LINKS.compare(PROJECT, DATASET, _path("broken"), _path("no-list")),
+    "run": _LINKS.run(PROJECT, RUN),
+    "run-broken": _LINKS.run(PROJECT, BROKEN),
+    "runs": _LINKS.runs(PROJECT, [RUN, NOTHING, IMAGE]),
 }
 """Of every page of this directory, by a name for it."""
 SAYS: dict[str, tuple[str, ...]] = {
@@ -172,10 +174,25 @@ SAYS: dict[str, tuple[str, ...]] = {
         "by-the-moon",
     ),
     "dataset-huge": ("has more than 67108864 bytes.", "cannot be shown"),
-    "dataset-nothing": ("There is no task in this dataset yet.", "is not known and taken to be"),
-    "trace-hostile": (BREAKS_OUT, "has the task_id", "[U+202E]", "image: x", "messages with"),
+    "trace-hostile": (BREAKS_OUT, "has the task_id", "[U+202E]", "image: x", "<input autofocus onfocus=alert(1)>"),
+    "trace-binary": ("red",),
+    "trace-no-list": ("messages", "not a list, and is left out.", "This trace has no messages."),
     "trace-broken": ("ends in the middle.", "This trace has no messages."),
+    "trace-absent": ("is missing.",),
     "trace-many": ("message 49", "1 to 50 of 2,000"),
+    "trace-long": ("more characters",),
+    "trace-found": (BREAKS_OUT, "messages with", SCRIPT),
     "traces-apart": (BREAKS_OUT, "Here they go apart."),
+    "traces-apart-broken": ("ends in the middle.", "There is nothing to compare."),
+    "run": (
+        BREAKS_OUT,
+        "line 3",
+        "is no JSON object and is left out.",
+        "has step 1 after step 2,",
+        "has no step.",
+    ),
+    "run-broken": ("is no JSON object, or only the beginning of one.", "This run has no metrics yet."),
+    "runs": (BREAKS_OUT, IMAGE, "is no run of"),
+    "dataset-nothing": ("There is no task in this dataset yet.", "is not known and taken to be"),
 }
 """What a page shows: hostile texts as they are, and what is wrong with files."""

@@ -169,7 +169,7 @@ def _calling(said: str, name: str, identity: str, **arguments: str) -> Message:
 def _steps(seed: int) -> tuple[dict[str, Any], ...]:
     """A run that learns; some steps are flat, some have no reward, and the second run comes to an early end."""
     random = Random(seed)
-    return tuple(_step(random, number, seed) for number in range(40 if seed == 1 else 160))
+    return tuple(_step(random, number, seed) for number in range(25 if seed == 1 else 60))
 
 
 def _step(random: Random, number: int, seed: int) -> dict[str, Any]:
@@ -207,16 +207,18 @@ def _recorded(writer: Writer, folder: Folder) -> None:
 
 TRACES = tuple(f"traces/0001_423_qa_1-{place}-mini-swe-agent-3.json" for place in (0, 1))
 """Of two models at one task."""
+_LINKS = Links()
 ADDRESSES = {
     "projects": "/",
-    "project": Links().project(BENCH),
-    "dataset": Links().dataset(BENCH, EVAL),
-    "dataset-chosen": Links().dataset(BENCH, EVAL, pivot="model", show="answer", passed="any", sort="-turns"),
-    "dataset-recorded": Links().dataset(RECORDED, JOBS_DATASET),
-    "trace": Links().trace(BENCH, EVAL, TRACES[1], find="median"),
-    "traces-apart": Links().compare(BENCH, EVAL, *TRACES),
-    "run": Links().run(BENCH, RUNS[0]),
-    "runs": Links().runs(BENCH, []),
-    "runs-chosen": Links().runs(BENCH, [*RUNS]),
+    "project": _LINKS.project(BENCH),
+    "dataset": _LINKS.dataset(BENCH, EVAL),
+    "dataset-chosen": _LINKS.dataset(BENCH, EVAL, pivot="model", show="answer", passed="any", sort="-turns"),
+    "dataset-recorded": _LINKS.dataset(RECORDED, JOBS_DATASET),
+    "trace": _LINKS.trace(BENCH, EVAL, TRACES[1], find="median"),
+    "trace-recorded": _LINKS.trace(RECORDED, JOBS_DATASET, "traces/greet-script__GDNaiHE.json"),
+    "traces-apart": _LINKS.compare(BENCH, EVAL, *TRACES),
+    "run": _LINKS.run(BENCH, RUNS[0]),
+    "runs": _LINKS.runs(BENCH, []),
+    "runs-chosen": _LINKS.runs(BENCH, [*RUNS]),
 }
 """Of every page of this directory, by a name for it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from oddish.viewer.checking import compare_trace
 from oddish.viewer.findings import Finding, Notes
 from oddish.viewer.marks import State, state
-from oddish.viewer.results import SUMMARY, dataset_path
+from oddish.viewer.results import SUMMARY, dataset_path, trace_flaw
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task
 from oddish.viewer.traces import Trace
 
@@ -62,8 +62,8 @@ def found(summary: Summary | None, trace: str) -> Found | None:
 
 
 def siblings(task: Task) -> Iterator[tuple[Cell, Attempt]]:
-    """Every attempt at a task that names a trace."""
-    return ((cell, attempt) for cell, attempt in _named(task) if attempt.trace)
+    """Every attempt at a task that names a trace which may be read."""
+    return ((cell, attempt) for cell, attempt in _named(task) if attempt.trace and trace_flaw(attempt.trace) is None)
 
 
 def head(path: str, trace: Trace, at: Found | None) -> Head:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from oddish.viewer.columns import Column, Pivot, key_of
 from oddish.viewer.filters import View
 from oddish.viewer.marks import Mark, marks
+from oddish.viewer.results import trace_flaw
 from oddish.viewer.tables import Entry, Row
 from oddish.web.viewer.links import Links
 
@@ -132,8 +133,13 @@ def _cell(where: _Place, entry: Entry) -> CellModel:
 
 
 def _mark(where: _Place, mark: Mark) -> MarkModel:
-    address = None if mark.trace is None else where.links.trace(where.project, where.dataset, mark.trace)
-    return MarkModel(mark.attempt, mark.state, mark.reward, address, f"{mark.attempt}: {_said(mark)}")
+    title = f"{mark.attempt}: {_said(mark)}"
+    if mark.trace is None:
+        return MarkModel(mark.attempt, mark.state, mark.reward, None, title)
+    if trace_flaw(mark.trace) is not None:
+        return MarkModel(mark.attempt, mark.state, mark.reward, None, f"{title}; what it names as its trace is refused")
+    address = where.links.trace(where.project, where.dataset, mark.trace)
+    return MarkModel(mark.attempt, mark.state, mark.reward, address, title)
 
 
 def _said(mark: Mark) -> str:
