@@ -155,6 +155,18 @@ def test_texts_that_cannot_be_written_are_made_so(root: Path, results: Results) 
     found = results.project("data-agent").value
     assert found is not None
     assert found.label == "\ufffd<b>\ufffd"
+    (root / PROJECT_FILE).write_bytes(b'{"label": "\xed\xa0\x80"}')
+    found = results.project("data-agent").value
+    assert found is not None
+    assert found.label == "\ufffd"
+
+
+@pytest.mark.parametrize("written", ["é\U0001f600", "\\u00e9\\ud83d\\ude00"])
+def test_texts_that_can_be_written_stay_as_they_are(root: Path, results: Results, written: str) -> None:
+    write(root, PROJECT_FILE, f'{{"label": "{written}"}}')
+    found = results.project("data-agent").value
+    assert found is not None
+    assert found.label == "é\U0001f600"
 
 
 def test_metrics_grow_line_by_line(root: Path, results: Results) -> None:
