@@ -17,7 +17,7 @@ from oddish.viewer.contents import Part, Text
 from oddish.viewer.conversations import AROUND, Call, Entry, converse
 from oddish.viewer.tracefiles import OpenTrace
 
-MOST_MESSAGES = 4000
+MOST_MESSAGES = 2000
 """Of each trace that are compared."""
 INSTRUCTING = frozenset({"system", "user"})
 

@@ -9,6 +9,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
@@ -18,7 +19,7 @@ from oddish.storable import REPLACEMENT, storable
 from oddish.viewer.fields import shown
 from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding, Notes
-from oddish.viewer.spans import Outline, outline
+from oddish.viewer.spans import Outline, Read, outline
 from oddish.viewer.traces import LENIENT, Message, Trace, read_message, read_trace
 
 HEAD_LIMIT = 1024 * 1024
@@ -116,7 +117,7 @@ class TraceFiles:
         self._kept: OrderedDict[str, _Index] = OrderedDict()
         self._lock = Lock()
         self._one_at_a_time = Lock()
-        """Looking through a large file takes three times its size for a moment."""
+        """Looking through a large file takes its size of memory for a moment."""
 
     @contextlib.contextmanager
     def open(self, path: str, limit: int) -> Iterator[Reading[OpenTrace]]:
@@ -140,7 +141,7 @@ class TraceFiles:
         index = self._current(path, stamp)
         if index is None:
             with self._one_at_a_time:
-                index = self._current(path, stamp) or self._looked_through(file, path, stamp, limit)
+                index = self._current(path, stamp) or self._looked_through(file, path, stamp)
         return Reading(OpenTrace(file, path, index), index.findings)
 
     def _current(self, path: str, stamp: tuple[int, int, int]) -> _Index | None:
@@ -148,8 +149,8 @@ class TraceFiles:
             index = self._kept.get(path)
         return index if index is not None and index.stamp == stamp else None
 
-    def _looked_through(self, file: BinaryIO, path: str, stamp: tuple[int, int, int], limit: int) -> _Index:
-        index = _index(file.read(limit + 1), path, stamp)
+    def _looked_through(self, file: BinaryIO, path: str, stamp: tuple[int, int, int]) -> _Index:
+        index = _index(partial(_read, file), path, stamp)
         self._keep(path, index)
         return index
 
@@ -159,6 +160,10 @@ class TraceFiles:
             self._kept.move_to_end(path)
             if len(self._kept) > KEPT_INDEXES:
                 self._kept.popitem(last=False)
+
+
+def _read(file: BinaryIO, start: int, end: int) -> bytes:
+    return os.pread(file.fileno(), end - start, start)
 
 
 def _decoded(content: bytes) -> tuple[Any, str | None]:
@@ -182,16 +187,16 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _index(content: bytes, path: str, stamp: tuple[int, int, int]) -> _Index:
+def _index(read: Read, path: str, stamp: tuple[int, int, int]) -> _Index:
     notes = Notes()
-    found = outline(content, MESSAGES)
+    found = outline(read, stamp[1], MESSAGES)
     if found.problem is not None:
         notes.error(f"after {len(found.starts)} messages" if found.starts else "", found.problem)
-    head = read_trace(_head(content, found, notes), notes)
+    head = read_trace(_head(read, found, notes), notes)
     return _Index(stamp, head, found.starts, found.ends, tuple(entry.below(path) for entry in notes.findings))
 
 
-def _head(content: bytes, found: Outline, notes: Notes) -> dict[str, Any]:
+def _head(read: Read, found: Outline, notes: Notes) -> dict[str, Any]:
     document: dict[str, Any] = {}
     room = HEAD_LIMIT
     for name, (start, end) in found.members.items():
@@ -199,7 +204,7 @@ def _head(content: bytes, found: Outline, notes: Notes) -> dict[str, Any]:
         if room < 0:
             notes.warning(shown(name), f"has {end - start} bytes and is left out.")
             continue
-        value, problem = _decoded(content[start:end])
+        value, problem = _decoded(read(start, end))
         if problem is None:
             document[storable(name)] = value
         else:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oddish.viewer import spans
-from oddish.viewer.spans import outline
+from oddish.viewer.spans import Outline
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -16,6 +16,10 @@ values = st.recursive(
     max_leaves=12,
 )
 objects = st.dictionaries(st.text(max_size=4) | st.just("messages"), values, max_size=5)
+
+
+def outline(content: bytes, listed: str) -> Outline:
+    return spans.outline(lambda start, end: content[start:end], len(content), listed)
 
 
 def items(content: bytes) -> list[Any]:
@@ -78,6 +82,14 @@ def test_whatever_the_bytes_are_they_are_looked_through(content: bytes) -> None:
 )
 def test_what_is_wrong_is_said(content: bytes, said: str) -> None:
     assert outline(content, "messages").problem == said
+
+
+@given(st.lists(st.text('\\\\"a', max_size=9), max_size=5), st.integers(2, 7))
+@settings(max_examples=60)
+def test_escapes_are_followed_from_block_to_block(texts: list[str], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "_BLOCK", size)
+        assert items(json.dumps({"messages": texts}).encode()) == texts
 
 
 def test_a_byte_order_mark_is_passed_over() -> None:

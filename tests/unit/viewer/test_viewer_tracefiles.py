@@ -11,7 +11,7 @@ import pytest
 from oddish.viewer import spans, tracefiles
 from oddish.viewer.findings import Finding
 from oddish.viewer.results import Results
-from oddish.viewer.spans import Outline
+from oddish.viewer.spans import Outline, Read
 from oddish.viewer.tracefiles import OpenTrace
 from oddish.viewer.traces import LENIENT
 from support.results import DATASET, TRACE, TRACE_DOCUMENT, example, write
@@ -51,11 +51,11 @@ def test_a_trace_is_the_same_read_whole_and_message_by_message(root: Path) -> No
 def test_a_file_is_looked_through_once_for_as_long_as_it_does_not_change(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked: list[bytes] = []
+    looked: list[int] = []
 
-    def outline(content: bytes, listed: str) -> Outline:
-        looked.append(content)
-        return spans.outline(content, listed)
+    def outline(read: Read, size: int, listed: str) -> Outline:
+        looked.append(size)
+        return spans.outline(read, size, listed)
 
     monkeypatch.setattr(tracefiles, "outline", outline)
     results = Results(root)
