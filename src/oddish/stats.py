@@ -123,7 +123,7 @@ def mean_of_tasks(rewards: Iterable[Sequence[float]], *, confidence: float = CON
     Its error is the task-clustered one. Tasks without rewards are left out. Raises ``ValueError`` for a reward that is
     not finite or a wrong confidence.
     """
-    means = [_mean(_exact(values)) if values else None for values in rewards]
+    means = [_mean(values) if values else None for values in rewards]
     return _estimate([mean for mean in means if mean is not None], means.count(None), confidence)
 
 
@@ -144,7 +144,7 @@ def bootstrap_interval(
     _normal_quantile(confidence)
     if resamples < 1:
         raise ValueError(f"resamples={resamples} is below 1")
-    means = sorted(_mean(_exact(values)) for values in rewards if values)
+    means = sorted(_mean(values) for values in rewards if values)
     numbers = [float(mean) for mean in means]
     count = len(numbers)
     if count < 2 or not math.isfinite(count * max(map(abs, numbers))):
@@ -213,7 +213,7 @@ def paired_difference(
     The t interval is that of the paired test, so what the tasks have in common cancels out. A task without rewards is
     as good as absent. Raises ``ValueError`` for a reward that is not finite or a wrong confidence.
     """
-    ours, theirs = ({task: _mean(_exact(values)) for task, values in of.items() if values} for of in (first, second))
+    ours, theirs = ({task: _mean(values) for task, values in of.items() if values} for of in (first, second))
     differences = [mean - theirs[task] for task, mean in ours.items() if task in theirs]
     return Paired(
         difference=_estimate(differences, len({*first, *second}) - len(differences), confidence),
@@ -359,15 +359,23 @@ def _clustered(clusters: Iterable[Sequence[float]]) -> tuple[float | None, float
 
 def _exact(values: Iterable[float]) -> list[Fraction]:
     """The values as fractions, in which sums are exact and equal means compare equal."""
+    return [Fraction(value) for value in _finite(values)]
+
+
+def _mean(values: Iterable[float]) -> Fraction:
+    """As exact: floats are whole numbers over powers of two, the largest of which all others divide."""
+    ratios = [value.as_integer_ratio() for value in _finite(values)]
+    largest = max(denominator for _, denominator in ratios)
+    total = sum(numerator * (largest // denominator) for numerator, denominator in ratios)
+    return Fraction(total, largest * len(ratios))
+
+
+def _finite(values: Iterable[float]) -> list[float]:
     listed = list(values)
     for value in listed:
         if not math.isfinite(value):
             raise ValueError(f"{value} is not finite")
-    return [Fraction(value) for value in listed]
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    return sum(values, Fraction()) / len(values)
+    return listed
 
 
 def _float(value: Fraction) -> float | None:
