@@ -21,6 +21,7 @@ from bench import (
     routes,
     storm,
     traces,
+    training,
     trials,
     viewer,
 )
@@ -56,6 +57,7 @@ BESIDE: Mapping[str, Callable[[Options], str]] = {
     "live": live.live,
     "viewer": viewer.viewer,
     "traces": traces.traces,
+    "training": training.training,
 }
 
 
