@@ -35,9 +35,24 @@ class Markup(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.text += data
 
+    def handle_comment(self, data: str) -> None:
+        self.elements.append(("!--", {}))
+
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property
     def addresses(self) -> list[str]:
         return [href for tag, attributes in self.elements if tag == "a" and (href := attributes.get("href"))]
+
+    @property
+    def tags(self) -> set[str]:
+        return {tag for tag, _ in self.elements}
+
+    @property
+    def attributes(self) -> set[str]:
+        return {name for _, attributes in self.elements for name in attributes}
+
+    def values(self, name: str) -> set[str]:
+        """Of an attribute, wherever it is."""
+        return {value for _, attributes in self.elements if (value := attributes.get(name)) is not None}

@@ -10,7 +10,7 @@ from oddish.web.rendering.diff import diff
 from oddish.web.rendering.markdown import markdown
 from oddish.web.rendering.terminal import terminal
 from oddish.web.rendering.visible import visible
-from support.markup import seen
+from support.pages import Markup
 
 PATIENCE = 3.0
 """Seconds of computing for the slowest text of the allowed length."""
@@ -42,12 +42,12 @@ def test_markdown_without_html_and_images(text: str, html: str) -> None:
 
 
 def test_markdown_has_tables() -> None:
-    found = seen(str(markdown("|a|b|\n|-|-|\n|1|2|").html))
+    found = Markup(str(markdown("|a|b|\n|-|-|\n|1|2|").html))
     assert found.tags == {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 def colours(text: str) -> list[str]:
-    return sorted(seen(str(terminal(text).html)).values("class") - {"terminal"})
+    return sorted(Markup(str(terminal(text).html)).values("class") - {"terminal"})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_colours_are_classes_that_a_stylesheet_can_list(codes: str, classes: lis
     ],
 )
 def test_a_terminal_shows_its_text_and_obeys_nothing_else(text: str, shown: str) -> None:
-    assert seen(str(terminal(text).html)).text.strip("\n") == shown
+    assert Markup(str(terminal(text).html)).text.strip("\n") == shown
 
 
 def test_many_lines_are_folded_and_keep_their_colour() -> None:
@@ -106,7 +106,7 @@ def test_many_lines_are_folded_and_keep_their_colour() -> None:
 def test_a_diff_shows_what_changed_and_counts_what_did_not() -> None:
     old = [f"line {number}" for number in range(30)]
     new = [*old[:15], "new", *old[16:]]
-    shown = seen(str(diff("\n".join(old), "\n".join(new)).html))
+    shown = Markup(str(diff("\n".join(old), "\n".join(new)).html))
     lines = shown.text.strip("\n").split("\n")
     assert lines[:6] == ["⋯ 12 lines", " line 12", " line 13", " line 14", "−line 15", "+new"]
     assert lines[6:] == [" line 16", " line 17", " line 18", "⋯ 11 lines"]

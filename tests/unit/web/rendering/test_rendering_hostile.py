@@ -12,7 +12,8 @@ from oddish.web.rendering.diff import diff
 from oddish.web.rendering.markdown import markdown
 from oddish.web.rendering.terminal import terminal
 from oddish.web.rendering.visible import Rendered
-from support.markup import HOSTILE, seen
+from support.hostile_text import HOSTILE
+from support.pages import Markup
 
 RENDERERS: dict[str, Callable[[str], Rendered]] = {
     "markdown": markdown,
@@ -34,9 +35,9 @@ UNSEEN = re.compile(
 
 
 def harmless(html: str) -> None:
-    found = seen(html)
+    found = Markup(html)
     assert found.tags <= TAGS
-    assert {name for name, _ in found.attributes} <= ATTRIBUTES
+    assert found.attributes <= ATTRIBUTES
     assert all(re.match(r"(https?://|mailto:)", link) for link in found.values("href"))
     assert all(CLASSES.fullmatch(name) for name in found.values("class")), found.values("class")
     assert UNSEEN.search(found.text) is None
@@ -64,7 +65,7 @@ def test_so_is_what_is_made_of_it(renderer: str, text: str) -> None:
 @pytest.mark.parametrize("renderer", ["terminal", "code"])
 @pytest.mark.parametrize("text", [text for text in HOSTILE if "\x1b" not in text and "\r" not in text])
 def test_what_is_preformatted_shows_every_character(renderer: str, text: str) -> None:
-    shown = seen(str(RENDERERS[renderer](text).html)).text.strip("\n")
+    shown = Markup(str(RENDERERS[renderer](text).html)).text.strip("\n")
     assert re.sub(r"[\u2400-\u2421]|\[U\+[0-9A-F]+\]", "", shown) == UNSEEN.sub("", text)
 
 

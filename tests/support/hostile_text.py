@@ -1,47 +1,4 @@
-"""Markup as a browser takes it: its elements, their attributes and the text between them."""
-
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
-
-
-@dataclass
-class Seen:
-    tags: set[str] = field(default_factory=set)
-    attributes: set[tuple[str, str]] = field(default_factory=set)
-    text: str = ""
-
-    def values(self, name: str) -> set[str]:
-        return {value for found, value in self.attributes if found == name}
-
-
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = Seen()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.tags.add(tag)
-        self.seen.attributes |= {(name, value or "") for name, value in attrs}
-
-    def handle_data(self, data: str) -> None:
-        self.seen.text += data
-
-    def handle_comment(self, data: str) -> None:
-        self.seen.tags.add("!--")
-
-    def handle_decl(self, decl: str) -> None:
-        self.seen.tags.add("!")
-
-    def handle_pi(self, data: str) -> None:
-        self.seen.tags.add("?")
-
-
-def seen(html: str) -> Seen:
-    reader = _Reader()
-    reader.feed(html)
-    reader.close()
-    return reader.seen
-
+"""Texts that no page may take for anything else."""
 
 HOSTILE = [
     "<script>alert(1)</script>",
