@@ -40,7 +40,7 @@ def _shown(chromium: Browser, directory: Path, home: Path) -> Iterator[Site]:
         page.wait_for_url(f"{said['url']}/")
         state = context.storage_state()
         context.close()
-        yield Site(directory, said["url"], state)
+        yield Site(said["url"], state)
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,11 @@
 """What JavaScript adds to pages, and that it is no more than that."""
 
-import json
 import re
 
 from playwright.sync_api import expect
 
-from oddish.web.viewer.links import Links
-from support.browsing import Site, Visit
-from support.viewer_data import ADDRESSES, BENCH, RUNS
-
-SECOND_LOOK_MS = 3_500
-"""After that long a page of a run has looked again."""
+from support.browsing import Visit
+from support.viewer_data import ADDRESSES
 
 
 def test_the_chosen_colours_stay_on_every_page(visit: Visit) -> None:
@@ -52,20 +47,6 @@ def test_filters_exchange_the_tasks_and_nothing_else(visit: Visit) -> None:
         assert page.evaluate("window.kept")
         page.go_back()
         expect(rows).to_have_count(9)
-
-
-def test_a_run_grows_on_its_page(visit: Visit, results: Site) -> None:
-    with visit() as watched:
-        page = watched.context.new_page()
-        page.clock.install()
-        watched.open(Links().run(BENCH, RUNS[1]), page=page)
-        row = page.locator("#outcomes tbody tr")
-        expect(row).to_contain_text("25 from 0 to 24")
-        metrics = results.directory / f"projects/{BENCH}/runs/{RUNS[1]}/train/metrics.jsonl"
-        with metrics.open("a") as file:
-            file.write(json.dumps({"step": 25, "reward": 0.9}) + "\n")
-        page.clock.run_for(SECOND_LOOK_MS)
-        expect(row).to_contain_text("26 from 0 to 25")
 
 
 def test_links_of_the_page_lead_on_without_javascript(visit: Visit) -> None:

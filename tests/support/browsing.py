@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -51,7 +50,6 @@ FOCUSABLE = (
 class Site:
     """What ``oddish view`` shows."""
 
-    directory: Path
     base: str
     state: StorageState
     """Of a browser that is signed in."""

@@ -45,7 +45,11 @@ class Scale:
 
     def ticks(self, most: int) -> list[float]:
         """Round numbers at equal distances: one at least, at most ``most`` and one. ``most`` is 3 or more."""
-        step = nice_step((self.high - self.low) / most)
+        span = self.high - self.low
+        closer = self._multiples(nice_step(span / (most + 2)))
+        return closer if len(closer) <= most + 1 else self._multiples(nice_step(span / most))
+
+    def _multiples(self, step: float) -> list[float]:
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [number * step for number in range(first, last + 1)]
 
