@@ -59,6 +59,8 @@ def _say_outcome(outcome: JobOutcome) -> None:
         say(f"  {brief(reason, 500)}")
     say(f"Attempts:    {counts['scored']} scored, {counts['errored']} errored, {counts['successful']} successful")
     say(f"Test report: {one_line(verifier['evidence'])}, {plural(verifier['tests'], 'test')}")
+    for note in outcome.get("environment_notes") or ():
+        say(f"Environment: {brief(note, 500)}")
 
 
 def _say_verified(verifier: VerifierResult) -> None:

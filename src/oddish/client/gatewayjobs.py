@@ -116,6 +116,7 @@ class JobOutcome(TypedDict):
     trials: OutcomeCounts
     exceptions: list[str]
     verifier: OutcomeEvidence
+    environment_notes: list[str]
     trials_detail: NotRequired[list[TrialDetail] | None]
 
 
@@ -128,6 +129,7 @@ class AgentResult(TypedDict):
     trial_id: str
     trial_name: str
     status: Literal["completed", "errored"]
+    environment_notes: list[str]
     result: dict[str, JSON] | None
 
 

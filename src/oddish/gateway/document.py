@@ -33,6 +33,8 @@ class JobTrial:
     """Of the attempt that decided it; None until it has ended."""
     exit_code: int | None = None
     """Of the verifier's script, where it was observed."""
+    environment_notes: Sequence[str] = ()
+    """Where it ran elsewhere than in the task's container."""
     record: Mapping[str, Any] | None = None
     """Harbor's, None where it left none."""
 
@@ -76,7 +78,8 @@ def job_document(
     document = job_summary(job) | {"trials": trial_counts(trials), "outcome": None, "result": None}
     if job.unfinished:
         return document
-    outcome = job_outcome(job, trials).document(details=job.pass_at_k > 1)
+    notes = dict.fromkeys(note for trial in trials for note in trial.environment_notes)
+    outcome = job_outcome(job, trials).document(details=job.pass_at_k > 1) | {"environment_notes": list(notes)}
     result = {"outcome": outcome, "agent_results": _agent_results(job, trials)}
     if job.kind == "verify":
         result |= _verification(trials) | {"artifact_download_urls": dict(downloads or {})}
@@ -132,6 +135,7 @@ def _agent_results(job: GatewayJob, trials: Sequence[JobTrial]) -> list[dict[str
             "trial_id": trial.id,
             "trial_name": trial.name,
             "status": "errored" if trial.facts is None or trial.facts.raised else "completed",
+            "environment_notes": list(trial.environment_notes),
             "result": trial.record,
         }
         for trial in trials

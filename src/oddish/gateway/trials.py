@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from oddish.documents import mapping, parse_object
+from oddish.documents import mapping, parse_object, sequence
 from oddish.errors import NotFound, TooLarge
 from oddish.gateway.document import JobTrial
 from oddish.outcome import AttemptFacts, from_record
@@ -27,6 +27,7 @@ MOST_BYTES = 64 * 1024 * 1024
 # Each trial with the attempt that decided it, else with the latest.
 TRIALS = text("""
 SELECT t.id, t.gateway_agent AS agent, t.status, t.harbor_stage, t.result #> '{_verifier,exit_code}' AS exit_code,
+  t.result #> '{_environment,notes}' AS notes,
   a.state, a.facts -> 'judged' AS judged, a.artifact_prefix AS prefix
 FROM trials t LEFT JOIN LATERAL (
   SELECT state, facts, artifact_prefix FROM attempts WHERE trial_id = t.id
@@ -88,6 +89,7 @@ def _found(row: Row[Any]) -> Found:
         status=row.status,
         facts=None if row.status in UNFINISHED else _facts(row),
         exit_code=code if isinstance(code, int) else None,
+        environment_notes=[note for note in sequence(row.notes) if isinstance(note, str)],
     )
     return Found(trial, row.prefix)
 

@@ -23,6 +23,7 @@ OUTCOME: dict[str, Any] = {
     "trials": {"scored": 1, "errored": 1, "successful": 0},
     "exceptions": ["AgentTimeoutError"],
     "verifier": {"evidence": "empty", "tests": 0},
+    "environment_notes": [],
 }
 AGENT: dict[str, Any] = {"name": "codex", "harbor_agent": "codex", "model": "openai/gpt-5"}
 DOCUMENT: dict[str, Any] = {
@@ -53,6 +54,7 @@ DOCUMENT: dict[str, Any] = {
                 "trial_id": "my-task-ef86b826-0",
                 "trial_name": "my-task-ef86b826-0.1-40a8bf65",
                 "status": "errored",
+                "environment_notes": [],
                 "result": {
                     "trial_name": "my-task-ef86b826-0.1-40a8bf65",
                     "verifier_result": {"rewards": {"reward": 1.0}},

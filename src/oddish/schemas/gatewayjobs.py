@@ -75,6 +75,10 @@ class JobOutcome(ResponseBody):
     trials: OutcomeCounts
     exceptions: list[str] = Field(description="Class names, each once.")
     verifier: OutcomeEvidence
+    environment_notes: list[str] = Field(
+        description="Where trials ran elsewhere than in the task's own container, each once: believe the rewards as "
+        "those of that environment."
+    )
     trials_detail: list[TrialDetail] | None = Field(None, description="Each trial, where `pass_at_k` is above 1.")
 
 
@@ -87,6 +91,7 @@ class AgentResult(ResponseBody):
     trial_id: str = Field(description="Under which `/trials/{trial_id}` tells everything of it.")
     trial_name: str = Field(description="Harbor's.")
     status: Literal["completed", "errored"]
+    environment_notes: list[str] = Field(description="Where its environment was not the task's own container.")
     result: dict[str, Any] | None = Field(
         description="As Harbor recorded it; null where it left no record, or those before it come to 64 MiB: "
         "`/trials/TRIAL/result` has each."

@@ -18,6 +18,7 @@ OUTCOME: dict[str, Any] = {
     "trials": {"scored": 1, "errored": 1, "successful": 1},
     "exceptions": ["AgentTimeoutError"],
     "verifier": {"evidence": "present", "tests": 3},
+    "environment_notes": ["the image a is replaced by b"],
 }
 
 
@@ -77,6 +78,7 @@ def test_a_job_is_judged_by_what_may_be_scored(capsys: pytest.CaptureFixture[str
     told = capsys.readouterr().out
     assert "gw_1 succeeded\nOutcome:     errored, not valid for scoring\n  a: 1 of 2 trials raised" in told
     assert "1 scored, 1 errored, 1 successful" in told
+    assert "Environment: the image a is replaced by b\n" in told
     assert "oddish status -e e0000001" in told
     assert conclude(job(outcome=OUTCOME | {"valid_for_scoring": True}), quiet=True)
     assert not conclude(job(outcome=None, result=None), quiet=True)

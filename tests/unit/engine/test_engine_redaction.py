@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
+from harbor.utils.env import redact_sensitive_value
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,15 @@ def test_text() -> None:
     redactor = Redactor([SECRET, SECRET + "-longer", "tiny"])
     assert redactor.text(f"a {SECRET} b {SECRET}-longer tiny") == "a [REDACTED] b [REDACTED] tiny"
     assert Redactor([]).text(SECRET) == SECRET
+
+
+def test_nothing_is_left_of_a_secret_of_which_harbor_shows_the_ends() -> None:
+    shown = json.dumps(
+        {"env": {"MY_TOKEN": redact_sensitive_value("s3cr3tvalue"), "B": redact_sensitive_value('"ä3456789')}}
+    )
+    assert (
+        Redactor(["s3cr3tvalue", '"ä3456789']).text(shown) == '{"env": {"MY_TOKEN": "[REDACTED]", "B": "[REDACTED]"}}'
+    )
 
 
 def test_a_secret_inside_a_json_string_is_found() -> None:

@@ -94,11 +94,20 @@ def test_what_harbor_recorded_is_passed_on_as_it_is_and_its_names_are_used() -> 
         "trial_id": "t-7",
         "trial_name": "extracted__7",
         "status": "completed",
+        "environment_notes": [],
         "result": done.record,
     }
     lost = trial(AttemptFacts("lost"), 8, record=None)
     [entry] = document(ended("failed"), lost)["result"]["agent_results"]
     assert (entry["trial_name"], entry["status"], entry["result"]) == ("t-8", "errored", None)
+
+
+def test_an_environment_that_was_not_the_tasks_own_is_told_beside_the_verdict() -> None:
+    note = "the image python:3.12 is replaced by this machine's own system, Debian 13"
+    trials = [trial(SOLVED, 0, environment_notes=[note]), trial(SOLVED, 1, environment_notes=[note]), trial(SOLVED, 2)]
+    found = document(ended("succeeded", pass_at_k=3), *trials)
+    assert (found["outcome"]["valid_for_scoring"], found["outcome"]["environment_notes"]) == (True, [note])
+    assert [entry["environment_notes"] for entry in found["result"]["agent_results"]] == [[note], [note], []]
 
 
 def test_every_attempt_is_listed_where_several_were_asked_for() -> None:
