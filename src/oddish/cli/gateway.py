@@ -7,7 +7,7 @@ from typing import NoReturn, cast
 import click
 
 from oddish.cli.completion import environment_names
-from oddish.cli.gatewaynews import conclude, tell
+from oddish.cli.gatewaynews import came_to, conclude, stopped, tell
 from oddish.cli.gatewayrequest import agent_of, request_of
 from oddish.cli.group import INTERRUPTED, Command
 from oddish.cli.options import api_option, json_option
@@ -17,7 +17,7 @@ from oddish.cli.tables import print_table, status_text, table
 from oddish.cli.text import age, command, one_line
 from oddish.client import Client
 from oddish.client.endpoint import gateway_endpoint
-from oddish.client.gatewayjobs import ExecuteTasks, JobAccepted, VerifyTask
+from oddish.client.gatewayjobs import STATUSES, ExecuteTasks, JobAccepted, JobStatus, VerifyTask
 
 LISTED = 20
 
@@ -210,33 +210,34 @@ def cancel(job_id: str, api: str | None, as_json: bool) -> None:
     if as_json:
         print_json(cancelled)
     else:
-        say(f"{one_line(job_id)} is being stopped.")
+        say(stopped(cancelled))
 
 
 @gateway.command("list", cls=Command)
 @click.option("--limit", type=click.IntRange(1, 1000), default=LISTED, show_default=True, metavar="N", help="How many.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
 @api_option
 @json_option
-def list_(limit: int, api: str | None, as_json: bool) -> None:
-    """List jobs, the newest first."""
+def list_(limit: int, status: JobStatus | None, api: str | None, as_json: bool) -> None:
+    """List jobs, the newest first, with whether their rewards may be believed, of verifications the exit codes."""
     with _client(api) as client:
-        found = client.gateway.jobs(limit=limit)
+        found = client.gateway.jobs(limit=limit, status=status)
     if as_json:
         print_json(found)
     elif found["jobs"]:
-        shown = table("Job", "Task", "Kind", "Status", "Made", whole=("Job",))
+        shown = table("Job", "Task", "Kind", "Status", "Came to", "Made", whole=("Job",))
         for job in found["jobs"]:
-            status = status_text(job["status"])
             shown.add_row(
                 one_line(job["job_id"]),
                 one_line(job["task_slug"]),
                 one_line(job["kind"]),
-                status,
+                status_text(job["status"]),
+                came_to(job),
                 age(job["created_at"]),
             )
         print_table(shown)
     else:
-        say("There are no jobs.")
+        say(f"There are no jobs that are {status}." if status else "There are no jobs.")
 
 
 def _client(api: str | None) -> AbstractContextManager[Client]:

@@ -1,11 +1,19 @@
 """What ``oddish gateway`` says of jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from oddish.cli.output import say
 from oddish.cli.text import brief, command, number, one_line, plural
 from oddish.cli.trials import stage_label
-from oddish.client.gatewayjobs import JobDocument, JobEvent, JobOutcome, VerifierResult
+from oddish.client.gatewayjobs import (
+    JobAccepted,
+    JobDocument,
+    JobEvent,
+    JobListed,
+    JobOutcome,
+    OutcomeBrief,
+    VerifierResult,
+)
 from oddish.client.types import JSON
 
 
@@ -22,7 +30,33 @@ def tell(event: JobEvent) -> None:
         case "trial.finished":
             reward = data.get("reward")
             earned = f", reward {number(reward)}" if isinstance(reward, int | float) else ""
-            say(f"{_trial(data)}: {one_line(data.get('status'))}{earned}")
+            say(f"{_trial(data)}: {one_line(data.get('status'))}{earned}{_raised(data.get('outcome'))}")
+
+
+def came_to(job: JobListed) -> str:
+    """In a word or two; nothing while it goes on."""
+    codes, outcome = job.get("exit_codes"), job.get("outcome")
+    if codes is not None:
+        found = [*dict.fromkeys("none" if code is None else str(code) for code in codes)]
+        return f"exit code {', '.join(found)}" if found else ""
+    return judgement(outcome) if outcome is not None else ""
+
+
+def judgement(outcome: OutcomeBrief) -> str:
+    believed = "valid for scoring" if outcome["valid_for_scoring"] else "not valid for scoring"
+    return f"{one_line(outcome['status'])}, {believed}"
+
+
+def stopped(job: JobAccepted) -> str:
+    """What cancelling it came to."""
+    job_id, status = one_line(job["job_id"]), one_line(job["status"])
+    match job["status"]:
+        case "queued" | "running":
+            return f"{job_id} is being stopped."
+        case "cancelled":
+            return f"{job_id} is cancelled."
+        case _:
+            return f"{job_id} had ended before, {status}: nothing was stopped."
 
 
 def conclude(job: JobDocument, *, quiet: bool = False) -> bool:
@@ -33,7 +67,7 @@ def conclude(job: JobDocument, *, quiet: bool = False) -> bool:
         if verifier is not None:
             _say_verified(verifier)
         elif job["outcome"] is not None:
-            _say_outcome(job["outcome"])
+            _say_outcome(job, job["outcome"])
         if job["experiment_id"] is not None:
             say(f"Its trials:  {command('status', '-e', job['experiment_id'])}")
     if job["kind"] == "verify":
@@ -51,16 +85,33 @@ def _ended(job: JobDocument) -> str:
     return f"{one_line(job['status'])}{why}"
 
 
-def _say_outcome(outcome: JobOutcome) -> None:
-    counts, verifier = outcome["trials"], outcome["verifier"]
-    believed = "valid for scoring" if outcome["valid_for_scoring"] else "not valid for scoring"
-    say(f"Outcome:     {one_line(outcome['status'])}, {believed}")
+def _say_outcome(job: JobDocument, outcome: JobOutcome) -> None:
+    counts, verifier, error = outcome["trials"], outcome["verifier"], job["error"]
+    say(f"Outcome:     {judgement(outcome)}")
     for reason in outcome["reasons"]:
-        say(f"  {brief(reason, 500)}")
+        if error is None or reason != error["message"]:
+            say(f"  {brief(reason, 500)}")
+    if not job["trials"]["total"]:
+        return
+    for agent, rewards in _rewards(job).items():
+        say(f"Rewards:     {agent}: {brief(', '.join(rewards), 500)}")
     say(f"Attempts:    {counts['scored']} scored, {counts['errored']} errored, {counts['successful']} successful")
     say(f"Test report: {one_line(verifier['evidence'])}, {plural(verifier['tests'], 'test')}")
     for note in outcome.get("environment_notes") or ():
         say(f"Environment: {brief(note, 500)}")
+
+
+def _rewards(job: JobDocument) -> Mapping[str, Sequence[str]]:
+    """Those of each agent, in the order of its attempts."""
+    found: dict[str, list[str]] = {}
+    for trial in job["result"]["agent_results"] if job["result"] is not None else ():
+        found.setdefault(one_line(trial["name"]), []).append(number(trial.get("reward")))
+    return found
+
+
+def _raised(outcome: JSON) -> str:
+    exceptions = outcome.get("exceptions") if isinstance(outcome, dict) else None
+    return "".join(f", {one_line(name)}" for name in exceptions) if isinstance(exceptions, list) else ""
 
 
 def _say_verified(verifier: VerifierResult) -> None:

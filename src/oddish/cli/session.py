@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 from oddish import __version__
 from oddish.cli.output import notice, noticing
 from oddish.cli.text import one_line
 from oddish.client import Client
-from oddish.client.endpoint import KEY, Endpoint, given_key, remote_endpoint
-from oddish.client.errors import ApiError
+from oddish.client.endpoint import GATEWAY, GATEWAY_KEY, KEY, Endpoint, given_key, remote_endpoint
+from oddish.client.errors import ApiError, Unreachable
 from oddish.client.retry import RetryPolicy
 from oddish.client.types import Health
 from oddish.errors import Unavailable
@@ -20,6 +21,14 @@ LOCAL = "this machine"
 FOREIGN_KEY = (
     f"Unset {KEY} to use this machine's own key, set it to a key made here, or name the server it is for with "
     "ODDISH_API_URL."
+)
+GATEWAY_GONE = (
+    f"Check {GATEWAY}, which named it, or unset it to use the server of all other commands. The gateway of this "
+    "machine is there once `oddish up --dev-key KEY` has started it; with ODDISH_IDLE_MINUTES=0 it stays, idle or not."
+)
+GATEWAY_KEY_REFUSED = (
+    f"The key is that of {GATEWAY_KEY}: set it to one of the server that {GATEWAY} names. The stack of this machine "
+    "accepts one of your choosing only as long as it runs: `oddish down`, then `oddish up --dev-key KEY`."
 )
 PATIENT = RetryPolicy(reconnects=80)
 """A server that was there once may be away for ten minutes."""
@@ -63,7 +72,13 @@ def connect(endpoint: Endpoint, retry: RetryPolicy | None = None) -> Iterator[Cl
     try:
         with Client(endpoint.url, endpoint.key, retry=retry, waiting=waiting) as client:
             yield client
+    except Unreachable as error:
+        if endpoint.source == GATEWAY:
+            error.fix = GATEWAY_GONE
+        raise
     except ApiError as error:
+        if endpoint.source == GATEWAY and error.http_status == HTTPStatus.UNAUTHORIZED:
+            raise ApiError({**error.problem, "fix": GATEWAY_KEY_REFUSED}, error.http_status) from error
         if endpoint.source == LOCAL and error.problem_code == _NO_WORKER and (log := stack_client.worker_log()):
             detail = f"{error.message}\nThe log of the worker ends with:\n{log}"
             raise ApiError({**error.problem, "detail": detail}, error.http_status) from error

@@ -17,8 +17,9 @@ from oddish.client.gatewayjobs import (
     JobDeliveries,
     JobDocument,
     JobEvent,
+    JobListed,
     JobPage,
-    JobSummary,
+    JobStatus,
     RefillAccepted,
     VerifyTask,
 )
@@ -101,12 +102,15 @@ class Gateway:
         """How far it is and, once it has ended, what came of it."""
         return members(self._connection.call("GET", _path(job_id)), JobDocument, *_SUMMARY, "outcome", "result")
 
-    def jobs(self, *, limit: int = 100, cursor: str | None = None) -> JobPage:
+    def jobs(self, *, limit: int = 100, cursor: str | None = None, status: JobStatus | None = None) -> JobPage:
+        """With what came of those that have ended, in short; ``status`` leaves out all others."""
         params: dict[str, str | int | bool] = {"limit": limit}
+        if status is not None:
+            params["status"] = status
         if cursor is not None:
             params["cursor"] = cursor
         found = members(self._connection.call("GET", f"{ROOT}/jobs", params=params), JobPage, "jobs", "cursor")
-        items(cast("JSON", found["jobs"]), JobSummary, *_SUMMARY)
+        items(cast("JSON", found["jobs"]), JobListed, *_SUMMARY)
         return found
 
     def cancel(self, job_id: str) -> JobAccepted:

@@ -5,6 +5,7 @@ from typing import Literal, NotRequired, TypedDict
 from oddish.client.types import JSON, RegistryAuth
 
 type JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+STATUSES: tuple[JobStatus, ...] = ("queued", "running", "succeeded", "failed", "cancelled")
 
 
 class JobMetadata(TypedDict):
@@ -100,6 +101,8 @@ class OutcomeEvidence(TypedDict):
 
 
 class TrialDetail(TypedDict):
+    trial_id: str
+    agent: str
     trial_name: str
     status: Literal["completed", "errored"]
     reward: float | None
@@ -107,14 +110,19 @@ class TrialDetail(TypedDict):
     exception_message: NotRequired[str | None]
 
 
-class JobOutcome(TypedDict):
+class OutcomeBrief(TypedDict):
     """Whether the rewards may be believed; ``status`` of the job says only whether any work was done."""
 
     status: Literal["scored", "unverified", "errored"]
     valid_for_scoring: bool
+    exceptions: list[str]
+
+
+class JobOutcome(OutcomeBrief):
+    """The same, and why."""
+
     reasons: list[str]
     trials: OutcomeCounts
-    exceptions: list[str]
     verifier: OutcomeEvidence
     environment_notes: list[str]
     trials_detail: NotRequired[list[TrialDetail] | None]
@@ -129,6 +137,7 @@ class AgentResult(TypedDict):
     trial_id: str
     trial_name: str
     status: Literal["completed", "errored"]
+    reward: float | None
     environment_notes: list[str]
     result: dict[str, JSON] | None
 
@@ -177,10 +186,17 @@ class JobDocument(JobSummary):
     result: JobResult | None
 
 
+class JobListed(JobSummary):
+    """What came of it once it has ended; ``exit_codes`` are those of the runs of a verification."""
+
+    outcome: OutcomeBrief | None
+    exit_codes: list[int | None] | None
+
+
 class JobPage(TypedDict):
     """Jobs, the newest first; ``cursor`` continues the listing."""
 
-    jobs: list[JobSummary]
+    jobs: list[JobListed]
     cursor: str | None
 
 
@@ -229,7 +245,10 @@ class JobDeliveries(TypedDict):
 
 
 class JobEvent(TypedDict):
-    """``event``: job.queued, trial.started, trial.phase, trial.finished or, at last, job.finished."""
+    """``event``: job.queued, trial.started, trial.phase, trial.finished or, at last, job.finished.
+
+    Both of an end say in ``data.outcome`` what came of it, as an ``OutcomeBrief``.
+    """
 
     id: str | None
     event: str

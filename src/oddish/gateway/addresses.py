@@ -200,8 +200,8 @@ def require_public(address: Address, resolved: Sequence[IPAddress], allowed: All
         if not is_public(found) and not allowed.allow_ip(found):
             raise RefusedHost(
                 f"The host of {address.shown} is at {found}, which is no public address.",
-                fix="Host the archive at a public address, or ask the operator to allow the host "
-                "(ODDISH_GATEWAY_ALLOWED_HOSTS).",
+                fix=f"{'Name a callback' if address.secret_path else 'Host the archive'} at a public address, or ask "
+                "the operator to allow the host (ODDISH_GATEWAY_ALLOWED_HOSTS).",
             )
     return resolved
 

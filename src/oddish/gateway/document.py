@@ -71,6 +71,24 @@ def job_summary(job: GatewayJob) -> dict[str, Any]:
     }
 
 
+def job_listing(job: GatewayJob, trials: Sequence[JobTrial]) -> dict[str, Any]:
+    """As ``job_summary``, and what came of it once it has ended, in short."""
+    return job_summary(job) | {"outcome": None, "exit_codes": None} | ({} if job.unfinished else job_news(job, trials))
+
+
+def job_news(job: GatewayJob, trials: Sequence[JobTrial]) -> dict[str, Any]:
+    """In short what a job that has ended came to; ``exit_codes``: of the runs of a verification."""
+    exit_codes = [trial.exit_code for trial in trials] if job.kind == "verify" else None
+    return {"outcome": _brief(job_outcome(job, trials)), "exit_codes": exit_codes}
+
+
+def trial_news(job: GatewayJob, trial: JobTrial) -> dict[str, Any]:
+    """In short what a trial came to that has ended."""
+    alone = replace(job, agents=[], pass_at_k=1)
+    exit_code = {"exit_code": trial.exit_code} if job.kind == "verify" else {}
+    return {"outcome": _brief(job_outcome(alone, [trial]))} | exit_code
+
+
 def job_document(
     job: GatewayJob, trials: Sequence[JobTrial], *, downloads: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
@@ -109,7 +127,7 @@ def strict_trials(job: GatewayJob, trials: Sequence[JobTrial]) -> Mapping[str, S
     found: dict[str, list[StrictTrial]] = {agent["name"]: [] for agent in job.agents} if trials else {}
     for trial in trials:
         if trial.facts is not None:
-            found.setdefault(trial.agent, []).append(StrictTrial(trial.name, trial.facts))
+            found.setdefault(trial.agent, []).append(StrictTrial(trial.name, trial.facts, trial.id))
     return found
 
 
@@ -135,6 +153,7 @@ def _agent_results(job: GatewayJob, trials: Sequence[JobTrial]) -> list[dict[str
             "trial_id": trial.id,
             "trial_name": trial.name,
             "status": "errored" if trial.facts is None or trial.facts.raised else "completed",
+            "reward": trial.reward,
             "environment_notes": list(trial.environment_notes),
             "result": trial.record,
         }
@@ -161,6 +180,14 @@ def _verification(trials: Sequence[JobTrial]) -> dict[str, Any]:
             ],
         },
         "reward": _only(rewards),
+    }
+
+
+def _brief(outcome: StrictOutcome) -> dict[str, Any]:
+    return {
+        "status": outcome.status,
+        "valid_for_scoring": outcome.valid_for_scoring,
+        "exceptions": list(outcome.exceptions),
     }
 
 

@@ -1,15 +1,20 @@
 """What those are told who follow a job. The database writes it, in the transaction that changes the job or a trial."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from oddish.gateway.document import job_news, trial_news
+from oddish.gateway.jobs import read
+from oddish.gateway.trials import find_trials
+
 CHANNEL = "oddish_gateway"
 """Notifications carry the id of a job of which there is more to tell."""
 LAST_EVENT = "job.finished"
+TRIAL_ENDED = "trial.finished"
 PAGE_LIMIT = 500
 
 PAGE = text("""
@@ -29,6 +34,27 @@ class Event:
 async def events_after(
     connection: AsyncConnection, job_id: str, after: int, *, limit: int = PAGE_LIMIT
 ) -> Sequence[Event]:
-    """The next events of a job."""
+    """The next events of a job; those of an end say in short what came of it."""
     parameters = {"job_id": job_id, "after": after, "limit": limit}
-    return [Event(**row) for row in (await connection.execute(PAGE, parameters)).mappings()]
+    found = [Event(**row) for row in (await connection.execute(PAGE, parameters)).mappings()]
+    return await with_outcomes(connection, job_id, found)
+
+
+async def with_outcomes(connection: AsyncConnection, job_id: str, events: Sequence[Event]) -> Sequence[Event]:
+    """Trials that were deleted since are told of as they were written down."""
+    ended = [str(event.data.get("trial_id")) for event in events if event.event == TRIAL_ENDED]
+    over = any(event.event == LAST_EVENT for event in events)
+    if not ended and not over:
+        return events
+    job = await read(connection, job_id)
+    trials = [found.trial for found in await find_trials(connection, job_id, only=None if over else ended)]
+    news = {trial.id: trial_news(job, trial) for trial in trials if trial.facts is not None}
+
+    def told(event: Event) -> Event:
+        if event.event == LAST_EVENT:
+            return replace(event, data={**event.data, **job_news(job, trials)})
+        if event.event == TRIAL_ENDED:
+            return replace(event, data={**event.data, **news.get(str(event.data.get("trial_id")), {})})
+        return event
+
+    return [told(event) for event in events]

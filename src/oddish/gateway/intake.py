@@ -1,7 +1,7 @@
 """What a worker does with a new job: fetch its archive, make a task version of it, and submit the trials."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks import uploads
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.arrivals import drop_unneeded
-from oddish.tasks.package import content_hash, publish_set, write_archive
-from oddish.tasks.structure import CONFIG_FILE
+from oddish.tasks.package import PublishedFile, content_hash, publish_set, write_archive
+from oddish.tasks.selection import GITIGNORE, HARBORIGNORE
+from oddish.tasks.structure import CONFIG_FILE, INSTRUCTION_FILE
 from oddish.tasks.ziparchive import unpack_zip
 from oddish.trials.commission import Commission
 from oddish.trials.ground import Ground
@@ -46,10 +47,20 @@ LISTED = 10
 """Entries that are named of an archive without a task."""
 
 
+NEEDED = (INSTRUCTION_FILE, "environment/Dockerfile", "solution/solve.sh", "tests/test.sh")
+"""What a task, or a step of one, consists of, as far as it has it."""
+
+
 class UnusableArchive(InvalidTask):
     """What was fetched is no sound zip, or holds what is not unpacked."""
 
     code = "archive_not_usable"
+
+
+class LeftOut(InvalidTask):
+    """An archive whose own .gitignore leaves out what its task consists of."""
+
+    code = "archive_ignores_files"
 
 
 class NoTask(InvalidTask):
@@ -153,6 +164,7 @@ class Intake:
     async def _publish(self, principal: Principal, slug: str, task: Path, scratch: Path) -> Version:
         """The version with this content, made unless there is one; as by an upload of it."""
         files = await asyncio.to_thread(publish_set, task)
+        await asyncio.to_thread(refuse_left_out, task, files)
         wanted = uploads.UploadRequest(name=slug, client_hash=await asyncio.to_thread(content_hash, files))
         async with self.database.begin() as connection:
             reservation = await uploads.reserve(connection, principal, wanted, expires_in=UPLOAD_SECONDS)
@@ -230,6 +242,22 @@ def unwrapped(directory: Path) -> Path:
         f"The archive has no {CONFIG_FILE} at its top or in the one folder there: it {listed}.",
         fix="Zip the directory of one task.",
     )
+
+
+def refuse_left_out(task: Path, files: Sequence[PublishedFile]) -> None:
+    """Raise ``LeftOut`` where the rules of the task keep back what it consists of.
+
+    They hold here as they do for an upload, so that one task has one content, wherever it comes from.
+    """
+    kept = {file.path for file in files}
+    steps = [f"steps/{step.name}/" for step in sorted((task / "steps").glob("*")) if step.is_dir()]
+    needed = [f"{place}{name}" for place in ("", *steps) for name in NEEDED]
+    if left_out := [name for name in needed if (task / name).is_file() and name not in kept]:
+        raise LeftOut(
+            f"The archive holds {', '.join(left_out[:LISTED])}, and its own {GITIGNORE} or {HARBORIGNORE} leaves that "
+            "out of the task.",
+            fix=f"Take the pattern out of {GITIGNORE}, or leave that file out of the zip.",
+        )
 
 
 async def _principal(connection: AsyncConnection, job: GatewayJob) -> Principal:

@@ -241,10 +241,17 @@ async def whole_request(connection: AsyncConnection, keyring: Keyring, job: Gate
 
 
 async def page(
-    connection: AsyncConnection, principal: Principal, *, limit: int, after: str | None = None
+    connection: AsyncConnection,
+    principal: Principal,
+    *,
+    limit: int,
+    after: str | None = None,
+    status: str | None = None,
 ) -> list[GatewayJob]:
-    """At most ``limit``, the newest first, after the one with the id ``after``."""
+    """At most ``limit`` of the ``status``, else of all, the newest first, after the one with the id ``after``."""
     statement = select(*_COLUMNS).where(table.c.org_id == principal.org_id)
+    if status is not None:
+        statement = statement.where(table.c.status == status)
     if after is not None:
         place = select(table.c.created_at, table.c.id).where(table.c.id == after, table.c.org_id == principal.org_id)
         statement = statement.where(tuple_(table.c.created_at, table.c.id) < place.scalar_subquery())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -9,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.gateway.artifacts import archive
 from oddish.gateway.deliveries import Due
 from oddish.gateway.document import job_document
+from oddish.gateway.events import Event, with_outcomes
 from oddish.gateway.jobs import read
 from oddish.gateway.sending import Message
 from oddish.gateway.trials import find_trials, with_records
@@ -22,12 +24,18 @@ async def compose(due: Due, database: AsyncEngine, store: ArtifactStore) -> Mess
     """Raises ``NotFound`` and ``TooLarge`` as ``archive`` does, and the errors of the store."""
     match due.kind:
         case "notifications":
-            event = {"type": due.event, "timestamp": due.created_at, "seq": due.event_seq, "data": due.data}
-            return _json(due, to_json(event))
+            return _json(due, to_json(await _event(due, database)))
         case "deliver":
             return await _files(due, database, store)
         case "writeback":
             return _json(due, await _document(due, database, store))
+
+
+async def _event(due: Due, database: AsyncEngine) -> dict[str, Any]:
+    """As those are told of it who follow the job."""
+    async with database.connect() as connection:
+        [event] = await with_outcomes(connection, due.job_id, [Event(due.event_seq, due.event, due.data)])
+    return {"type": due.event, "timestamp": due.created_at, "seq": due.event_seq, "data": event.data}
 
 
 async def _files(due: Due, database: AsyncEngine, store: ArtifactStore) -> Message:

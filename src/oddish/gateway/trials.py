@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import batched
@@ -26,14 +27,15 @@ MOST_BYTES = 64 * 1024 * 1024
 
 # Each trial with the attempt that decided it, else with the latest.
 TRIALS = text("""
-SELECT t.id, t.gateway_agent AS agent, t.status, t.harbor_stage, t.result #> '{_verifier,exit_code}' AS exit_code,
-  t.result #> '{_environment,notes}' AS notes,
+SELECT t.id, t.gateway_job_id AS job_id, t.gateway_agent AS agent, t.status, t.harbor_stage,
+  t.result #> '{_verifier,exit_code}' AS exit_code, t.result #> '{_environment,notes}' AS notes,
   a.state, a.facts -> 'judged' AS judged, a.artifact_prefix AS prefix
 FROM trials t LEFT JOIN LATERAL (
   SELECT state, facts, artifact_prefix FROM attempts WHERE trial_id = t.id
   ORDER BY (epoch = t.decided_by_epoch) IS TRUE DESC, epoch DESC LIMIT 1
 ) a ON true
-WHERE t.gateway_job_id = :job_id AND t.deleted_at IS NULL ORDER BY t.trial_index
+WHERE t.gateway_job_id = ANY (CAST(:job_ids AS text[])) AND t.deleted_at IS NULL
+  AND (CAST(:only AS text[]) IS NULL OR t.id = ANY (CAST(:only AS text[]))) ORDER BY t.trial_index
 """)
 
 
@@ -45,9 +47,20 @@ class Found:
     prefix: str | None
 
 
-async def find_trials(connection: AsyncConnection, job_id: str) -> Sequence[Found]:
-    """In the order in which they were made, without Harbor's records, which are in the store."""
-    return [_found(row) for row in await connection.execute(TRIALS, {"job_id": job_id})]
+async def find_trials(
+    connection: AsyncConnection, job_id: str, *, only: Sequence[str] | None = None
+) -> Sequence[Found]:
+    """In the order in which they were made, without Harbor's records, which are in the store. ``only``: ids of some."""
+    rows = await connection.execute(TRIALS, {"job_ids": [job_id], "only": None if only is None else list(only)})
+    return [_found(row) for row in rows]
+
+
+async def trials_of_jobs(connection: AsyncConnection, job_ids: Sequence[str]) -> Mapping[str, Sequence[JobTrial]]:
+    """Those of each job that has any, as ``find_trials`` finds them."""
+    found: defaultdict[str, list[JobTrial]] = defaultdict(list)
+    for row in await connection.execute(TRIALS, {"job_ids": list(job_ids), "only": None}):
+        found[row.job_id].append(_found(row).trial)
+    return found
 
 
 async def with_records(store: ArtifactStore, found: Sequence[Found]) -> Sequence[JobTrial]:

@@ -27,6 +27,8 @@ class StrictTrial:
 
     name: str
     facts: AttemptFacts
+    id: str | None = None
+    """Ours, where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ class StrictOutcome:
     tests: int
     """The fewest that a report of such a trial accounts for."""
     details: tuple[Mapping[str, Any], ...]
-    """One mapping a trial: ``trial_name``, ``status`` (``completed`` or ``errored``), ``reward`` (the primary one),
-    ``exception`` (the first one's class name or None) and, if there is one, ``exception_message``."""
+    """One mapping a trial: ``trial_id`` (if it has one), ``agent``, ``trial_name``, ``status`` (``completed`` or
+    ``errored``), ``reward`` (the primary one), ``exception`` (the first one's class name or None) and, if there is one,
+    ``exception_message``."""
 
     def document(self, *, details: bool) -> dict[str, Any]:
         """The ``outcome`` object of a job as JSON, with ``trials_detail`` if asked for."""
@@ -104,7 +107,7 @@ def strict_outcome(
         exceptions=tuple(sorted({exception.type for exceptions in raised for exception in exceptions})),
         evidence=min((facts.evidence for facts in judged), key=_STRENGTH.index, default="none"),
         tests=min((facts.reported_tests or 0 for facts in judged), default=0),
-        details=tuple(_detail(trial) for trial in listed),
+        details=tuple(_detail(agent, trial) for agent, of_agent in trials.items() for trial in of_agent),
     )
 
 
@@ -148,9 +151,11 @@ def _named(names: Counter[str]) -> str:
     return ", ".join(f"{count} x {name}" for name, count in sorted(names.items()))
 
 
-def _detail(trial: StrictTrial) -> Mapping[str, Any]:
+def _detail(agent: str, trial: StrictTrial) -> Mapping[str, Any]:
     raised = trial.facts.raised
-    detail: dict[str, Any] = {
+    named = {} if trial.id is None else {"trial_id": trial.id}
+    detail: dict[str, Any] = named | {
+        "agent": agent,
         "trial_name": trial.name,
         "status": "errored" if raised else "completed",
         "reward": primary_reward(trial.facts.rewards)[0],

@@ -54,6 +54,7 @@ DOCUMENT: dict[str, Any] = {
                 "trial_id": "my-task-ef86b826-0",
                 "trial_name": "my-task-ef86b826-0.1-40a8bf65",
                 "status": "errored",
+                "reward": 1.0,
                 "environment_notes": [],
                 "result": {
                     "trial_name": "my-task-ef86b826-0.1-40a8bf65",
@@ -85,9 +86,11 @@ data: {{"job_id": "{JOB}", "trial_id": "my-task-ef86b826-0", "agent": "codex", "
 
 id: 4
 event: trial.finished
-data: {{"job_id": "{JOB}", "trial_id": "my-task-ef86b826-0", "agent": "codex", "status": "success", "reward": 1}}
+data: {{"job_id": "{JOB}", "trial_id": "my-task-ef86b826-0", "agent": "codex", "status": "success", "reward": 1, \
+"outcome": {{"status": "scored", "valid_for_scoring": true, "exceptions": []}}}}
 
 id: 5
 event: job.finished
-data: {{"job_id": "{JOB}", "status": "succeeded", "error": null}}
+data: {{"job_id": "{JOB}", "status": "succeeded", "error": null, "exit_codes": null, \
+"outcome": {{"status": "scored", "valid_for_scoring": true, "exceptions": []}}}}
 """

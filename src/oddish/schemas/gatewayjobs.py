@@ -59,6 +59,8 @@ class OutcomeEvidence(ResponseBody):
 
 
 class TrialDetail(ResponseBody):
+    trial_id: str
+    agent: str = Field(description="As the caller has named it.")
     trial_name: str
     status: Literal["completed", "errored"]
     reward: float | None
@@ -66,14 +68,19 @@ class TrialDetail(ResponseBody):
     exception_message: str | None = None
 
 
-class JobOutcome(ResponseBody):
+class OutcomeBrief(ResponseBody):
     """Whether the rewards may be believed. `status` of the job only says whether it did any work."""
 
     status: Literal["scored", "unverified", "errored"]
     valid_for_scoring: bool = Field(description="What scoring is to depend on.")
+    exceptions: list[str] = Field(description="Class names, each once.")
+
+
+class JobOutcome(OutcomeBrief):
+    """The same, and why."""
+
     reasons: list[str] = Field(description="Why not, by agent; empty where it may be scored.")
     trials: OutcomeCounts
-    exceptions: list[str] = Field(description="Class names, each once.")
     verifier: OutcomeEvidence
     environment_notes: list[str] = Field(
         description="Where trials ran elsewhere than in the task's own container, each once: believe the rewards as "
@@ -91,6 +98,7 @@ class AgentResult(ResponseBody):
     trial_id: str = Field(description="Under which `/trials/{trial_id}` tells everything of it.")
     trial_name: str = Field(description="Harbor's.")
     status: Literal["completed", "errored"]
+    reward: float | None = Field(description="The primary one, believed or not.")
     environment_notes: list[str] = Field(description="Where its environment was not the task's own container.")
     result: dict[str, Any] | None = Field(
         description="As Harbor recorded it; null where it left no record, or those before it come to 64 MiB: "
@@ -154,10 +162,17 @@ class JobSummary(ResponseBody):
     error: JobError | None
 
 
+class JobListed(JobSummary):
+    outcome: OutcomeBrief | None = Field(description="Null until it has ended.")
+    exit_codes: list[int | None] | None = Field(
+        description="Of each run of a verification that has ended; null for one that came to none."
+    )
+
+
 class JobPage(ResponseBody):
     """Jobs, the newest first."""
 
-    jobs: list[JobSummary]
+    jobs: list[JobListed]
     cursor: str | None = Field(description="Continues the listing; null at its end.")
 
 

@@ -10,7 +10,10 @@ from oddish.db.compatibility import EXISTS, REVISION, Schema
 from oddish.db.url import plain
 from oddish.errors import Unavailable
 
-_BUSY = "SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))"
+_BUSY = """
+SELECT EXISTS (SELECT FROM jobs WHERE state IN ('held', 'ready', 'scheduled', 'running'))
+  OR EXISTS (SELECT FROM gateway_callbacks WHERE due_at IS NOT NULL)
+"""
 
 # Of tables that are known to have rows, when they were looked at is remembered over every stop but a crash.
 _FORGOTTEN = """
@@ -64,7 +67,7 @@ def recount(url: str) -> bool:
 
 
 def has_unfinished_jobs(url: str) -> bool:
-    """An unanswered question counts as yes."""
+    """So are messages that callbacks are owed. An unanswered question counts as yes."""
     try:
         with _connect(url) as connection:
             row = connection.execute(_BUSY).fetchone()

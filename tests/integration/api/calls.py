@@ -198,7 +198,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     _gateway("POST", "jobs/execute-tasks"): Call(8, body=_job, success=202),
     _gateway("POST", "jobs/verify-task"): Call(8, body=_verification, success=202),
     _gateway("POST", "run/datapoint"): Call(15, body=_job, success=504),
-    _gateway("GET", "jobs"): Call(1),
+    _gateway("GET", "jobs"): Call(2),
     _gateway("GET", "jobs/{job_id}"): Call(2),
     _gateway("GET", "jobs/{job_id}/events"): Call(3),
     _gateway("GET", "jobs/{job_id}/artifacts"): Call(2),

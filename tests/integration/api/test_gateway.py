@@ -149,6 +149,20 @@ def test_jobs_are_listed_page_by_page(client: httpx2.Client) -> None:
     assert second["cursor"] is None
 
 
+def test_jobs_of_one_status_are_listed_with_what_came_of_them(server: Server, client: httpx2.Client) -> None:
+    waiting, failed = ask(client), ask(client)
+    end(server, failed)
+
+    def listed(status: str) -> list[tuple[str, object]]:
+        found = client.get(f"{ROOT}/jobs", params={"status": status}).json()["jobs"]
+        return [(job["job_id"], job["outcome"] and job["outcome"]["valid_for_scoring"]) for job in found]
+
+    assert (listed("queued"), listed("failed"), listed("cancelled")) == ([(waiting, None)], [(failed, False)], [])
+    refused = client.get(f"{ROOT}/jobs", params={"status": "done"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "validation")
+    assert "succeeded" in refused.text
+
+
 def test_a_call_with_a_key_makes_one_job(client: httpx2.Client) -> None:
     assert ask(client, **{"Idempotency-Key": "one"}) == ask(client, **{"Idempotency-Key": "one"})
     assert ask(client) != ask(client)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from oddish.cli.session import LOCAL, connect
-from oddish.client.endpoint import Endpoint
-from oddish.client.errors import ApiError
+from oddish.client.endpoint import GATEWAY, GATEWAY_KEY, Endpoint
+from oddish.client.errors import ApiError, Unreachable
+from oddish.client.retry import RetryPolicy
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,17 @@ def test_a_key_of_another_server_is_advised_against(
     with pytest.raises(ApiError) as refused, connect(Endpoint(server.url, "ok_other", source, key_source)) as client:
         client.tasks()
     assert ("Unset ODDISH_API_KEY" in str(refused.value.fix)) == advised
+
+
+def test_a_gateway_that_a_variable_names_is_refused_by_its_name(server: Any) -> None:
+    with (
+        pytest.raises(ApiError) as refused,
+        connect(Endpoint(server.url, "dev-local-key", GATEWAY, GATEWAY_KEY)) as client,
+    ):
+        client.gateway.jobs()
+    assert "SANDBOX_API_KEY" in str(refused.value.fix)
+    assert "oddish up --dev-key" in str(refused.value.fix)
+    away = Endpoint("http://127.0.0.1:9", "dev-local-key", GATEWAY, GATEWAY_KEY)
+    with pytest.raises(Unreachable) as unanswered, connect(away, RetryPolicy(attempts=1)) as client:
+        client.gateway.jobs()
+    assert "SANDBOX_GATEWAY_URL" in str(unanswered.value.fix)

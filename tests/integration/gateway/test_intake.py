@@ -2,6 +2,7 @@
 
 import io
 import random
+import shutil
 import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,10 +17,13 @@ from oddish.errors import OddishError
 from oddish.gateway import workspace
 from oddish.gateway.addresses import LOOPBACK
 from oddish.gateway.artifacts import archive, forget
+from oddish.gateway.document import job_listing
+from oddish.gateway.events import events_after
 from oddish.gateway.fetching import Fetcher
 from oddish.gateway.intake import Intake, refuse
 from oddish.gateway.jobs import ANY_POOL, GatewayJob, Order, cancel, create, get, prepare
 from oddish.gateway.retention import delete_old_workspaces
+from oddish.gateway.trials import trials_of_jobs
 from oddish.identity.principal import Principal, Scope
 from oddish.outcome import AttemptFacts, RecordedException, judge, to_record
 from oddish.queue.claim import Claim, claim
@@ -214,12 +218,16 @@ async def test_a_refill_runs_the_version_of_its_parent_and_fetches_nothing(gatew
         ("tests.zip", "oracle", "archive_without_task"),
         ("text.zip", "oracle", "archive_not_usable"),
         ("untold.zip", "oracle", "invalid_task"),
+        ("ignoring.zip", "oracle", "archive_ignores_files"),
         ("task.zip", "no-such-agent", "unknown_agent"),
     ],
 )
 async def test_what_no_trials_can_be_made_of_is_the_error_of_the_job(
-    gateway: Gateway, path: str, agent: str, code: str
+    gateway: Gateway, path: str, agent: str, code: str, tmp_path: Path
 ) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "ignoring")
+    (tmp_path / "ignoring/.gitignore").write_text("solution/\n")
+    gateway.host.put("ignoring.zip", zipped(tmp_path / "ignoring"))
     gateway.host.put("task.zip", zipped(EXAMPLE))
     gateway.host.put("unsolved.zip", zipped(EXAMPLE, without="solution"))
     gateway.host.put("tests.zip", zipped(EXAMPLE / "tests"))
@@ -268,6 +276,11 @@ async def test_a_job_has_ended_with_its_last_trial_and_tells_so_in_order(gateway
         "trial.finished",
         "job.finished",
     ]
+    async with gateway.deployment.database.connect() as connection:
+        told = [event.data.get("outcome") for event in await events_after(connection, job.id, 4)]
+    errored = {"status": "errored", "valid_for_scoring": False, "exceptions": ["E"]}
+    unverified = {"status": "unverified", "valid_for_scoring": False, "exceptions": []}
+    assert told == [unverified, None, errored, errored]
 
 
 async def test_a_job_without_a_real_result_has_failed(gateway: Gateway) -> None:
@@ -296,6 +309,11 @@ async def test_a_verification_has_succeeded_with_an_exit_code(
     await gateway.end(held, raised, exit_code=exit_code)
     ended = await gateway.found(job)
     assert ended.status == status
+    async with gateway.deployment.database.connect() as connection:
+        *_, one, last = await events_after(connection, job.id, 0)
+        assert (one.data["exit_code"], last.data["exit_codes"]) == (exit_code, [exit_code])
+        trials = (await trials_of_jobs(connection, [job.id, "gw_0"]))[job.id]
+    assert job_listing(ended, trials)["exit_codes"] == [exit_code]
     assert await gateway.rows("SELECT is_probe FROM trials") == [(True,)]
     store, key = gateway.deployment.store, str(ended.workspace_key)
     assert await store.exists(key)

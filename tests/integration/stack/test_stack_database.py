@@ -57,5 +57,17 @@ def test_jobs_that_may_still_run_are_unfinished(database_url: str, state: str, u
     assert database.has_unfinished_jobs(database_url) is unfinished
 
 
+@pytest.mark.parametrize(("due_at", "unfinished"), [("2099-01-01", True), (None, False)])
+def test_what_a_callback_is_owed_is_unfinished(database_url: str, due_at: str | None, unfinished: bool) -> None:
+    with psycopg.connect(plain(database_url)) as connection:
+        connection.execute("SET session_replication_role = replica")  # no job: only what is owed matters here
+        connection.execute(
+            "INSERT INTO gateway_callbacks (job_id, kind, org_id, url, events, due_at)"
+            " VALUES ('gw_1', 'writeback', 'o', 'http://a/', '{job.finished}', %s)",
+            [due_at],
+        )
+    assert database.has_unfinished_jobs(database_url) is unfinished
+
+
 def test_a_database_that_does_not_answer_may_have_unfinished_jobs() -> None:
     assert database.has_unfinished_jobs("postgresql+psycopg://oddish@/oddish?host=/nowhere&port=1")

@@ -134,7 +134,8 @@ async def test_each_address_is_told_of_the_events_that_it_asked_for(deployment: 
     assert all(is_signed(request) for request in everything)
     assert abs(int(everything[0].headers["webhook-timestamp"]) - time.time()) < 60
     last = json.loads(everything[-1].body)
-    assert (last["seq"], last["data"]) == (4, {"job_id": "gw_1"})
+    outcome = {"status": "errored", "valid_for_scoring": False, "exceptions": []}
+    assert (last["seq"], last["data"]) == (4, {"job_id": "gw_1", "outcome": outcome, "exit_codes": None})
     assert [request.headers["webhook-id"] for request in everything] == [
         f"gw_1.notifications.0.{seq}" for seq in (1, 3, 4)
     ]

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from oddish.cli import cli
-from oddish.cli.gatewaynews import conclude, tell
+from oddish.cli.gatewaynews import came_to, conclude, stopped, tell
 from oddish.cli.gatewayrequest import agent_of, request_of, slug_of
 
 ARCHIVE = "https://storage.example/tasks/my%20task.zip?signature=a"
@@ -30,8 +30,12 @@ def job(**changes: Any) -> Any:
         "task_slug": "t",
         "experiment_id": "e0000001",
         "error": None,
+        "trials": {"total": 2, "queued": 0, "running": 0, "finished": 2},
         "outcome": OUTCOME,
-        "result": {"outcome": OUTCOME, "agent_results": []},
+        "result": {
+            "outcome": OUTCOME,
+            "agent_results": [{"name": name, "reward": reward} for name, reward in (("a", 1.0), ("b", 0), ("a", None))],
+        },
     } | changes
 
 
@@ -78,6 +82,7 @@ def test_a_job_is_judged_by_what_may_be_scored(capsys: pytest.CaptureFixture[str
     told = capsys.readouterr().out
     assert "gw_1 succeeded\nOutcome:     errored, not valid for scoring\n  a: 1 of 2 trials raised" in told
     assert "1 scored, 1 errored, 1 successful" in told
+    assert "Rewards:     a: 1, –\nRewards:     b: 0\n" in told
     assert "Environment: the image a is replaced by b\n" in told
     assert "oddish status -e e0000001" in told
     assert conclude(job(outcome=OUTCOME | {"valid_for_scoring": True}), quiet=True)
@@ -100,8 +105,31 @@ def test_a_verification_is_judged_by_its_exit_code(capsys: pytest.CaptureFixture
 
 def test_an_archive_that_cannot_be_used_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     error = {"code": "oracle_solution_missing", "message": "There is no solution/solve.sh."}
-    conclude(job(status="failed", error=error, experiment_id=None))
-    assert "gw_1 failed: There is no solution/solve.sh. (oracle_solution_missing)\n" in capsys.readouterr().out
+    outcome = OUTCOME | {"reasons": [error["message"]]}
+    conclude(job(status="failed", error=error, outcome=outcome, experiment_id=None, trials={"total": 0}))
+    assert capsys.readouterr().out == (
+        "gw_1 failed: There is no solution/solve.sh. (oracle_solution_missing)\n"
+        "Outcome:     errored, not valid for scoring\n"
+    )
+
+
+def test_what_cancelling_came_to_is_said() -> None:
+    assert stopped({"job_id": "gw_1", "status": "running"}) == "gw_1 is being stopped."
+    assert stopped({"job_id": "gw_1", "status": "cancelled"}) == "gw_1 is cancelled."
+    assert stopped({"job_id": "gw_1", "status": "failed"}) == "gw_1 had ended before, failed: nothing was stopped."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_codes", "said"),
+    [
+        (None, None, ""),
+        (OUTCOME, None, "errored, not valid for scoring"),
+        (OUTCOME, [0, 3, 0, None], "exit code 0, 3, none"),
+        (OUTCOME, [], ""),
+    ],
+)
+def test_a_listing_says_what_jobs_came_to(outcome: Any, exit_codes: Any, said: str) -> None:
+    assert came_to(job(outcome=outcome, exit_codes=exit_codes)) == said
 
 
 def test_events_are_told_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,11 +139,11 @@ def test_events_are_told_a_line_each(capsys: pytest.CaptureFixture[str]) -> None
         ("trial.started", about | {"attempt": 1}),
         ("trial.phase", about | {"phase": "verification"}),
         ("trial.finished", about | {"status": "success", "reward": 1.0}),
-        ("trial.finished", about | {"status": "failed", "reward": None}),
+        ("trial.finished", about | {"status": "failed", "reward": None, "outcome": OUTCOME}),
         ("job.finished", about),
     ):
         tell({"id": "1", "event": event, "data": data})
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "gw_1 is queued."
     assert lines[1] == "t-0 (a): attempt 1"
-    assert lines[3:] == ["t-0 (a): success, reward 1", "t-0 (a): failed"]
+    assert lines[3:] == ["t-0 (a): success, reward 1", "t-0 (a): failed, AgentTimeoutError"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from oddish.gateway.document import NO_SCORE, JobTrial, job_document, job_summary
+from oddish.gateway.document import NO_SCORE, JobTrial, job_document, job_listing, job_summary, trial_news
 from oddish.gateway.jobs import GatewayJob
 from oddish.outcome import AttemptFacts, RecordedException
 from oddish.schemas.base import ResponseBody
-from oddish.schemas.gatewayjobs import ArtifactsArchive, JobAccepted, JobDocument, JobSummary, RefillAccepted
+from oddish.schemas.gatewayjobs import ArtifactsArchive, JobAccepted, JobDocument, JobListed, JobSummary, RefillAccepted
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 QUEUED = GatewayJob(
@@ -72,6 +72,27 @@ def test_a_listing_says_the_same_without_the_trials() -> None:
     assert found.items() <= document(QUEUED).items()
 
 
+def test_a_listing_says_in_short_what_came_of_jobs_that_have_ended() -> None:
+    def listed(job: GatewayJob, *trials: JobTrial) -> tuple[Any, Any]:
+        found = JobListed.model_validate(job_listing(job, trials)).model_dump()
+        assert found.items() >= job_summary(job).items()
+        return found["outcome"], found["exit_codes"]
+
+    scored = {"status": "scored", "valid_for_scoring": True, "exceptions": []}
+    assert listed(replace(QUEUED, status="running"), trial(SOLVED)) == (None, None)
+    assert listed(ended("succeeded"), trial(SOLVED)) == (scored, None)
+    unverified = {"status": "unverified", "valid_for_scoring": False, "exceptions": []}
+    verification = ended("succeeded", kind="verify", agents=[], pass_at_k=2)
+    assert listed(verification, trial(SOLVED, exit_code=0), trial(SOLVED, exit_code=3)) == (unverified, [0, 3])
+    assert trial_news(verification, trial(SOLVED, exit_code=3)) == {"outcome": unverified, "exit_code": 3}
+
+
+def test_the_end_of_a_trial_says_what_it_raised_whatever_the_others_did() -> None:
+    raised = trial(AttemptFacts("done", rewards={"reward": 1.0}, exceptions=(TIMED_OUT,), reported_tests=1))
+    told = trial_news(ended("succeeded", pass_at_k=3), raised)
+    assert told == {"outcome": {"status": "errored", "valid_for_scoring": False, "exceptions": ["AgentTimeoutError"]}}
+
+
 def test_a_timeout_whose_verifier_collected_nothing() -> None:
     facts = AttemptFacts("done", rewards={"reward": 1.0}, exceptions=(TIMED_OUT,), reported_tests=0)
     found = document(ended("failed"), trial(facts))
@@ -94,6 +115,7 @@ def test_what_harbor_recorded_is_passed_on_as_it_is_and_its_names_are_used() -> 
         "trial_id": "t-7",
         "trial_name": "extracted__7",
         "status": "completed",
+        "reward": 1.0,
         "environment_notes": [],
         "result": done.record,
     }
@@ -115,8 +137,17 @@ def test_every_attempt_is_listed_where_several_were_asked_for() -> None:
     trials = [trial(SOLVED, 0), trial(stuck, 1)]
     found = document(ended("succeeded", pass_at_k=2), *trials)["result"]["outcome"]["trials_detail"]
     assert found == [
-        {"trial_name": "extracted__0", "status": "completed", "reward": 1.0, "exception": None},
         {
+            "trial_id": "t-0",
+            "agent": "codex",
+            "trial_name": "extracted__0",
+            "status": "completed",
+            "reward": 1.0,
+            "exception": None,
+        },
+        {
+            "trial_id": "t-1",
+            "agent": "codex",
             "trial_name": "extracted__1",
             "status": "errored",
             "reward": None,

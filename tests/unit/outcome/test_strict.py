@@ -136,8 +136,9 @@ def test_the_roster_lists_every_trial_as_recorded() -> None:
     outcome = strict_outcome({"a": trials(AttemptFacts("done", rewards={"reward": 0.0}), stuck)})
     document = outcome.document(details=True)
     assert document["trials_detail"] == [
-        {"trial_name": "extracted__0", "status": "completed", "reward": 0.0, "exception": None},
+        {"agent": "a", "trial_name": "extracted__0", "status": "completed", "reward": 0.0, "exception": None},
         {
+            "agent": "a",
             "trial_name": "extracted__1",
             "status": "errored",
             "reward": None,

@@ -24,10 +24,10 @@ from oddish.db.deadlock import outlast_deadlocks
 from oddish.errors import Unavailable
 from oddish.gateway import jobs
 from oddish.gateway.artifacts import Left, archive, files_left, take_stock
-from oddish.gateway.document import job_document, job_summary
+from oddish.gateway.document import job_document, job_listing
 from oddish.gateway.events import events_after
 from oddish.gateway.refill import JobUnfinished
-from oddish.gateway.trials import find_trials, with_records
+from oddish.gateway.trials import find_trials, trials_of_jobs, with_records
 from oddish.identity.principal import Principal
 from oddish.schemas import gatewayexamples as examples
 from oddish.schemas.gatewayjobs import (
@@ -36,8 +36,9 @@ from oddish.schemas.gatewayjobs import (
     JobAccepted,
     JobArtifacts,
     JobDocument,
+    JobListed,
     JobPage,
-    JobSummary,
+    JobStatus,
     TrialArtifacts,
 )
 
@@ -62,14 +63,19 @@ _EVENT_ID = re.compile(r"[0-9]{1,18}")
 
 @router.get(f"{ROOT}/jobs", tags=["gateway"])
 async def list_jobs(
-    principal: PrincipalOf, services: ServicesOf, limit: Limit = 100, cursor: str | None = None
+    principal: PrincipalOf,
+    services: ServicesOf,
+    limit: Limit = 100,
+    cursor: str | None = None,
+    status: Annotated[JobStatus | None, Query(description="Only those of this status.")] = None,
 ) -> JobPage:
-    """The jobs of the organisation, the newest first, without what came of them."""
+    """The jobs of the organisation, the newest first, with what came of them in short."""
     async with services.reads.connect() as connection:
-        found = await jobs.page(connection, principal, limit=limit + 1, after=cursor)
-    shown = found[:limit]
+        found = await jobs.page(connection, principal, limit=limit + 1, after=cursor, status=status)
+        shown = found[:limit]
+        trials = await trials_of_jobs(connection, [job.id for job in shown if not job.unfinished])
     return JobPage(
-        jobs=[JobSummary.model_validate(job_summary(job)) for job in shown],
+        jobs=[JobListed.model_validate(job_listing(job, trials.get(job.id, ()))) for job in shown],
         cursor=shown[-1].id if len(found) > limit else None,
     )
 
