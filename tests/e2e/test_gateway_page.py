@@ -112,10 +112,15 @@ def test_the_examples_do_what_the_page_says(reader: Reader, monkeypatch: pytest.
     verified = reader.follow(reader.curl("verify-task"))
     assert (verified["result"]["verifier"]["exit_code"], verified["outcome"]["valid_for_scoring"]) == (0, False)
 
-    code, told = reader.cli.answer(*reader.own(f"gateway run {STORAGE}/tasks/raising.zip -a oracle -k 2").split())
+    raising = f"gateway run {STORAGE}/tasks/raising.zip -a oracle -k 2 --ae MY_TOKEN=s3cr3tvalue"
+    code, told = reader.cli.answer(*reader.own(raising).split())
     assert (code, "2 errored" in told) == (1, True), told
     [parent, *_] = reader.cli.json("gateway", "list")["jobs"]
-    outcome = reader.follow(parent)["outcome"]
+    document = reader.follow(parent)
+    outcome = document["outcome"]
+    [results, *_] = [entry["result"] for entry in document["result"]["agent_results"]]
+    assert results["config"]["agent"]["env"] == {"MY_TOKEN": "[REDACTED]"}
+    assert "is replaced by this machine's own system" in outcome["environment_notes"][0]
     assert [detail["status"] for detail in outcome["trials_detail"]] == ["errored", "errored"]
     refill = reader.curl("retry-errored-trials")
     assert (refill["retry_of"], refill["pass_at_k"]) == (parent["job_id"], 2)
