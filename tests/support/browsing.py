@@ -108,7 +108,7 @@ def watched(browser: Browser, base: str, **options: Any) -> Iterator[Watched]:
     try:
         seen = Watched(context, base)
         yield seen
-        assert seen.wrong == []
+        assert not seen.wrong, "\n".join(seen.wrong)
     finally:
         context.close()
 
