@@ -107,7 +107,7 @@ class _Parameters:
         self._notes = Notes()
         self._texts: dict[str, list[str]] = {}
         for name, text in pairs:
-            if text := text.strip():
+            if text and not text.isspace():
                 self._texts.setdefault(name, []).append(text)
 
     def view(self, table: Table) -> tuple[View, tuple[Finding, ...]]:
@@ -166,7 +166,7 @@ class _Parameters:
         return text in offered
 
     def _search(self) -> str:
-        text = self._one("q") or ""
+        text = (self._one("q") or "").strip()
         if len(text) > LONGEST_SEARCH:
             self._notes.warning("q", f"has {len(text)} characters; the first {LONGEST_SEARCH} are looked for.")
         return text[:LONGEST_SEARCH]

@@ -67,10 +67,6 @@ def ranked(found: Iterable[Standing]) -> tuple[Standing, ...]:
     )
 
 
-def _rank(standing: Standing) -> list[tuple[bool, float]]:
-    return [(rate.share is None, -(rate.share or 0)) for rate in standing.rates]
-
-
 def _standing(table: Table, column: Column, by_task: dict[int, list[Entry]], tasks: int) -> Standing:
     entries = [entry for of_task in by_task.values() for entry in of_task]
     measured = {

@@ -31,6 +31,7 @@ class MetricsFile:
         self._root = root
         self._path = path
         self._lock = Lock()
+        self._last: os.stat_result | None = None
         self._begin()
 
     def read(self) -> Reading[Metrics]:
@@ -49,8 +50,10 @@ class MetricsFile:
                 return Reading(self._shown(b""), (problem, *self._findings), is_stale=True)
             with file:
                 descriptor = file.fileno()
-                if not self._goes_on(descriptor):
+                status = os.fstat(descriptor)
+                if not self._goes_on(descriptor, status):
                     self._begin()
+                self._last = status
                 rest = self._advance(descriptor)
             return Reading(self._shown(rest), self._findings)
 
@@ -66,8 +69,13 @@ class MetricsFile:
         self._setbacks = 0
         self._first_setback = ""
 
-    def _goes_on(self, descriptor: int) -> bool:
-        """Whether the file still holds what was read of it."""
+    def _goes_on(self, descriptor: int, now: os.stat_result) -> bool:
+        """Whether the file still holds what was read of it; one that changed and did not grow may not."""
+        last = self._last
+        if last is not None and (
+            now.st_ino != last.st_ino or (now.st_mtime_ns != last.st_mtime_ns and now.st_size <= last.st_size)
+        ):
+            return False
         length = len(self._before)
         return os.pread(descriptor, length, self._offset - length) == self._before
 

@@ -87,6 +87,8 @@ class SignedIn:
 
 def routes(door: Door, site: Site) -> list[Route]:
     async def enter(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(headers={"Cache-Control": "no-store"})
         try:
             session = door.redeem(request.query_params.get("code", ""))
         except Unauthenticated as error:

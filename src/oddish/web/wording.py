@@ -1,9 +1,11 @@
 """Values in the words and figures that pages show them in. Pure."""
 
+import math
 from collections.abc import Callable, Mapping
 
 NONE = "–"
 """In place of a value that is not there."""
+_COUNTED_HOURS = 1_000_000
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -26,6 +28,8 @@ def number(value: float | None) -> str:
     """At most three decimals, fewer where they are zeros; very large and very small ones with an exponent."""
     if value is None:
         return NONE
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     if value == 0 or 0.001 <= abs(value) < 1_000_000:
         text = f"{abs(value) if value == 0 else value:,.3f}".rstrip("0").rstrip(".")
     else:
@@ -48,6 +52,8 @@ def duration(seconds: float | None) -> str:
         return f"{max(0.0, seconds) * 1000:.0f} ms"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
+    if seconds >= _COUNTED_HOURS * 3600:
+        return f"{number(seconds / 3600)} h"
     whole = round(seconds)
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"

@@ -150,6 +150,8 @@ def test_a_link_makes_a_browser_known_once(stranger: TestClient, door: Door) -> 
     assert "oddish open" in refused.text
     assert stranger.get("/", headers={"Accept": "application/json"}).json()["code"] == "unauthenticated"
     code = door.code()
+    looked_at = stranger.head("/sign-in", params={"code": code})
+    assert (looked_at.status_code, looked_at.headers.get("set-cookie")) == (200, None)
     entered = stranger.get("/sign-in", params={"code": code})
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie

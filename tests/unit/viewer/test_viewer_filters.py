@@ -61,6 +61,14 @@ def test_the_usual_view_has_an_empty_query() -> None:
     assert read("q=&passed=&difficulty=&first=&size=") == (View(), [])
 
 
+def test_names_with_spaces_around_them_can_be_chosen() -> None:
+    document = dataset({" a |x": cell([1.0]), "b|x ": cell([0.0])})
+    document["tasks"][0] |= {"difficulty": " easy"}
+    spaced = Table(read_summary(document, Notes()))
+    view = View(difficulty=(" easy",), first=" a |x", second="b|x ")
+    assert parse(view.pairs(), spaced) == (view, ())
+
+
 def test_a_change_goes_back_to_the_first_page() -> None:
     view = View(q="a b", page=3)
     assert view.query(sort="-passes") == "q=a+b&sort=-passes"

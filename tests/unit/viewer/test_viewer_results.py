@@ -189,6 +189,22 @@ def test_metrics_grow_line_by_line(root: Path, results: Results) -> None:
     assert steps() == [1, 1]
 
 
+def test_metrics_that_are_written_anew_are_read_anew_however_they_end(root: Path, results: Results) -> None:
+    def first() -> float | None:
+        found = results.metrics("data-agent", "rl-1").value
+        return found.steps[0].step if found else None
+
+    rest = "".join(map(line, range(2, 9)))
+    file = write(root, METRICS_FILE, line(1) + rest)
+    assert first() == 1
+    write(root, "other.jsonl", line(0) + rest).replace(file)
+    assert first() == 0
+    before = file.stat().st_mtime_ns
+    write(root, METRICS_FILE, line(1) + rest)
+    os.utime(file, ns=(before + 1, before + 1))
+    assert first() == 1
+
+
 def test_lines_are_read_the_same_in_small_pieces(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, METRICS_FILE, "".join(map(line, range(50))))
     whole = Results(root).metrics("data-agent", "rl-1")

@@ -1,5 +1,7 @@
 """Figures as pages show them."""
 
+import math
+
 import pytest
 
 from oddish.web import wording
@@ -24,7 +26,16 @@ def test_a_difference_says_in_which_direction() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0"), (-0.0, "0"), (12, "12"), (12.5, "12.5"), (-1.5, "−1.5"), (12345.6789, "12,345.679"), (1e-9, "1e−09")],
+    [
+        (0, "0"),
+        (-0.0, "0"),
+        (12, "12"),
+        (12.5, "12.5"),
+        (-1.5, "−1.5"),
+        (12345.6789, "12,345.679"),
+        (1e-9, "1e−09"),
+        (-math.inf, "−∞"),
+    ],
 )
 def test_a_number_has_as_many_decimals_as_it_needs(value: float, shown: str) -> None:
     assert wording.number(value) == shown
@@ -40,6 +51,8 @@ def test_a_number_has_as_many_decimals_as_it_needs(value: float, shown: str) -> 
         (95, "1 min 35 s"),
         (3599.6, "1 h 00 min"),
         (7500, "2 h 05 min"),
+        (1e308, "2.78e+304 h"),
+        (math.inf, "∞ h"),
     ],
 )
 def test_a_duration_is_in_units_that_people_think_in(seconds: float | None, shown: str) -> None:

@@ -37,22 +37,20 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Change, s
 def _shown(lines: Iterable[tuple[Change, str]]) -> Iterator[Markup]:
     runs = [(change, [line for _, line in run]) for change, run in groupby(lines, key=lambda entry: entry[0])]
     for place, (change, run) in enumerate(runs):
-        if change != "same":
-            yield from (_line(change, line) for line in run)
-            continue
         above = CONTEXT if place > 0 else 0
         below = CONTEXT if place < len(runs) - 1 else 0
         hidden = len(run) - above - below
-        if hidden <= 1:
-            yield from (_line(change, line) for line in run)
+        if change != "same" or hidden <= 1:
+            yield _lines(change, run)
             continue
-        yield from (_line(change, line) for line in run[:above])
+        yield _lines(change, run[:above])
         yield Markup('<span class="same">⋯ {} lines\n</span>').format(f"{hidden:,}")
-        yield from (_line(change, line) for line in run[len(run) - below :])
+        yield _lines(change, run[len(run) - below :])
 
 
-def _line(change: Change, line: str) -> Markup:
+def _lines(change: Change, lines: Sequence[str]) -> Markup:
+    """Joined as one: to fill in each line for itself takes five times as long."""
     tag = {"same": "span", "removed": "del", "added": "ins"}[change]
-    return Markup('<{tag} class="{change}">{sign}{line}\n</{tag}>').format(
-        tag=tag, change=change, sign=_SIGNS[change], line=line
-    )
+    begin, end = Markup(f'<{tag} class="{change}">{_SIGNS[change]}'), Markup(f"\n</{tag}>")  # noqa: S704
+    inner = (end + begin).join(lines)
+    return begin + inner + end if lines else Markup("")
