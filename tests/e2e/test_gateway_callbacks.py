@@ -46,7 +46,10 @@ async def test_a_job_is_told_of_delivered_and_written_back(
 
     events = [json.loads(told.body) for told in hook.requests if told.target == "/events"]
     assert [event["type"] for event in events] == ["trial.finished", "job.finished"]
-    assert events[-1]["data"] == {"job_id": job.id, "status": "succeeded", "error": None}
+    outcome = {"status": "unverified", "valid_for_scoring": False, "exceptions": []}
+    ended = {"job_id": job.id, "status": "succeeded", "error": None}
+    assert events[-1]["data"] == ended | {"outcome": outcome, "exit_codes": None}
+    assert events[0]["data"]["outcome"] == outcome
 
     [result] = [json.loads(told.body) for told in hook.requests if told.target == "/results"]
     assert (result["job_id"], result["status"], result["outcome"]["trials"]["successful"]) == (job.id, "succeeded", 1)
