@@ -5,7 +5,7 @@ unmeasured. Attempts of a cell are numbered by when they began.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,18 +84,20 @@ class _Export:
         self._left_out: list[tuple[str, str]] = []
 
     def run(self, trials: Sequence[TrialDirectory]) -> Exported:
-        self._refuse_what_is_not_ours()
+        before = self._named_before()
         summary = self._summary(_by_cell(trials))
         if not is_file(self._folder.path, f"projects/{self._project}/{PROJECT}"):
             self._written += self._writer.project(self._project, Project(self._project, self._project))
         self._written += self._writer.summary(self._project, self._dataset, summary)
-        return Exported(summary, self._written, self._remove_what_is_not_named(summary), tuple(self._left_out))
+        return Exported(summary, self._written, self._remove(before - _named(summary)), tuple(self._left_out))
 
-    def _refuse_what_is_not_ours(self) -> None:
+    def _named_before(self) -> set[str]:
+        """Traces of the export that is there, if there is one. Raises ``Conflict`` for what is of somebody else."""
         path = f"{dataset_path(self._project, self._dataset)}/{SUMMARY}"
         there = Results(self._folder.path).summary(self._project, self._dataset).value
         if is_file(self._folder.path, path) and (there is None or there.extra.get(EXPORTED_BY) != OURS):
             raise Conflict(f"{path} was not written by an export.", fix="Name another dataset, or move this one away.")
+        return set() if there is None else _named(there)
 
     def _summary(self, entries: Mapping[CellKey, Sequence[_Read]]) -> Summary:
         tasks: dict[str, Task] = {}
@@ -123,13 +125,17 @@ class _Export:
             return attempt._replace(trace=None)
         return attempt
 
-    def _remove_what_is_not_named(self, summary: Summary) -> int:
+    def _remove(self, stale: Collection[str]) -> int:
+        """Files that others put beside them stay."""
         place = (*dataset_path(self._project, self._dataset).split("/"), TRACES)
-        named = {attempt.trace for cell in summary.cells for attempt in cell.attempts}
-        stale = [name for name in self._folder.names(place) if f"{TRACES}/{name}" not in named]
-        for name in stale:
+        gone = [name for name in self._folder.names(place) if f"{TRACES}/{name}" in stale]
+        for name in gone:
             self._folder.remove((*place, name))
-        return len(stale)
+        return len(gone)
+
+
+def _named(summary: Summary) -> set[str]:
+    return {attempt.trace for cell in summary.cells for attempt in cell.attempts if attempt.trace is not None}
 
 
 def _by_cell(trials: Iterable[TrialDirectory]) -> dict[CellKey, list[_Read]]:

@@ -148,6 +148,15 @@ def test_an_export_goes_on_where_the_last_one_was(tmp_path: Path, root: Path, ex
     assert check(root).findings == ()
 
 
+def test_what_others_put_beside_the_traces_stays(root: Path, exported: Export) -> None:
+    own = root / "projects/p/datasets/d/traces/own.json"
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    assert exported(*finished(TERMINUS)).files_removed == 0
+    assert exported(finished(TERMINUS)[0]).files_removed == len(finished(TERMINUS)) - 1
+    assert own.read_text() == "{}"
+
+
 def test_a_dataset_that_somebody_else_made_stays(root: Path, exported: Export) -> None:
     for document in (SUMMARY, "{cut"):
         file = write(root, "projects/p/datasets/d/summary.json", document)

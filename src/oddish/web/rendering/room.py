@@ -9,7 +9,7 @@ from oddish.web.rendering.visible import CHARACTERS, Rendered, clipped, visible
 PAGE_CHARACTERS = 500_000
 MARKDOWN_CHARACTERS = 60_000
 """Of a page that are read as Markdown, which takes a hundred times as long as to show them as they are."""
-WHOLE_CHARACTERS = 2_000_000
+WHOLE_CHARACTERS = 500_000
 """Of a text that is asked for alone."""
 
 
