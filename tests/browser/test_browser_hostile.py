@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-from support.browsing import Visit
+from support.browsing import Visit, look, overflow
 from support.hostile_data import ADDRESSES, SAYS
 
 FOREIGN = """() => {
@@ -40,6 +40,8 @@ def test_what_files_say_is_text_and_what_is_wrong_with_them_is_said(visit_hostil
         assert page.evaluate(FOREIGN) == []
         text = page.inner_text("body")
         assert [said for said in SAYS[name] if said not in text] == []
+        look(page, "narrow")
+        assert overflow(page) <= 0
 
 
 def test_links_of_odd_names_lead_to_pages(visit_hostile: Visit) -> None:

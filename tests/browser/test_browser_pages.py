@@ -6,7 +6,7 @@ import pytest
 from starlette.routing import compile_path
 
 from oddish.web.viewer.routes import PAGES
-from support.browsing import LOOKS, Visit, accessibility_flaws, look, unreachable
+from support.browsing import LOOKS, Visit, accessibility_flaws, look, overflow, unreachable
 from support.viewer_data import ADDRESSES
 
 ABSENT = {"not-found": "/projects/absent"}
@@ -28,5 +28,5 @@ def test_a_page_is_for_everybody(visit: Visit, screenshots: Path | None, name: s
             if screenshots:
                 page.screenshot(path=screenshots / f"{name}-{like}.png", full_page=True)
             assert accessibility_flaws(page, like) == [], like
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, like
+            assert overflow(page) <= 0, like
         assert unreachable(page) == []

@@ -159,3 +159,9 @@ def look(page: Page, like: str) -> None:
     width, height, scheme = LOOKS[like]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
+
+
+def overflow(page: Page) -> int:
+    """Pixels by which a page is wider than its window; what is wider than the page should scroll by itself."""
+    found: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return found
