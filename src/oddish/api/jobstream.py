@@ -19,12 +19,26 @@ log = structlog.get_logger()
 type JobFeeds = Feeds[Sequence[Event]]
 
 
-async def follow_job(feeds: JobFeeds, reads: AsyncEngine, job_id: str, after: int) -> AsyncGenerator[str]:
-    """Frames of what comes after the event ``after``, to the last one or as long as one connection may take."""
+async def follow_job(
+    feeds: JobFeeds, reads: AsyncEngine, job_id: str, after: int, first: Sequence[Event] = ()
+) -> AsyncGenerator[str]:
+    """Frames of what comes after the event ``after``, to the last one or as long as one connection may take.
+
+    ``first``: what comes next, where that was read already.
+    """
     yield RECONNECT
+    if first:
+        yield _frames(first)
+        if first[-1].event == LAST_EVENT:
+            return
+        after = first[-1].seq
     async with contextlib.aclosing(_news(feeds, reads, job_id, after, seconds=STREAM_SECONDS)) as following:
         async for news in following:
-            yield "".join(frame(event.data, event=event.event, place=str(event.seq)) for event in news) or HEARTBEAT
+            yield _frames(news) or HEARTBEAT
+
+
+def _frames(events: Sequence[Event]) -> str:
+    return "".join(frame(event.data, event=event.event, place=str(event.seq)) for event in events)
 
 
 async def wait_for_end(feeds: JobFeeds, reads: AsyncEngine, job_id: str, *, seconds: float) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.gateway.document import job_news, trial_news
-from oddish.gateway.jobs import read
+from oddish.gateway.jobs import GatewayJob, read
 from oddish.gateway.trials import find_trials
 
 CHANNEL = "oddish_gateway"
@@ -32,21 +32,23 @@ class Event:
 
 
 async def events_after(
-    connection: AsyncConnection, job_id: str, after: int, *, limit: int = PAGE_LIMIT
+    connection: AsyncConnection, job_id: str, after: int, *, ended_job: GatewayJob | None = None
 ) -> Sequence[Event]:
-    """The next events of a job; those of an end say in short what came of it."""
-    parameters = {"job_id": job_id, "after": after, "limit": limit}
+    """The next events of a job; those of an end say in short what came of it. ``ended_job``: read already."""
+    parameters = {"job_id": job_id, "after": after, "limit": PAGE_LIMIT}
     found = [Event(**row) for row in (await connection.execute(PAGE, parameters)).mappings()]
-    return await with_outcomes(connection, job_id, found)
+    return await with_outcomes(connection, job_id, found, ended_job=ended_job)
 
 
-async def with_outcomes(connection: AsyncConnection, job_id: str, events: Sequence[Event]) -> Sequence[Event]:
+async def with_outcomes(
+    connection: AsyncConnection, job_id: str, events: Sequence[Event], *, ended_job: GatewayJob | None = None
+) -> Sequence[Event]:
     """Trials that were deleted since are told of as they were written down."""
     ended = [str(event.data.get("trial_id")) for event in events if event.event == TRIAL_ENDED]
     over = any(event.event == LAST_EVENT for event in events)
     if not ended and not over:
         return events
-    job = await read(connection, job_id)
+    job = ended_job or await read(connection, job_id)
     trials = [found.trial for found in await find_trials(connection, job_id, only=None if over else ended)]
     news = {trial.id: trial_news(job, trial) for trial in trials if trial.facts is not None}
 

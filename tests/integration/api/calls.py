@@ -200,7 +200,7 @@ CALLS: Mapping[tuple[str, str], Call] = {
     _gateway("POST", "run/datapoint"): Call(15, body=_job, success=504),
     _gateway("GET", "jobs"): Call(2),
     _gateway("GET", "jobs/{job_id}"): Call(2),
-    _gateway("GET", "jobs/{job_id}/events"): Call(5),
+    _gateway("GET", "jobs/{job_id}/events"): Call(3),
     _gateway("GET", "jobs/{job_id}/artifacts"): Call(2),
     _gateway("GET", "jobs/{job_id}/artifacts/archive"): Call(3),
     _gateway("GET", "jobs/{job_id}/deliveries"): Call(2),

@@ -99,10 +99,11 @@ async def follow_events(
     read = int(last_event_id) if last_event_id and _EVENT_ID.fullmatch(last_event_id) else 0
     async with services.reads.connect() as connection:
         job = await jobs.get(connection, principal, job_id)
-        if not job.unfinished and not await events_after(connection, job_id, read, limit=1):
-            return Response(status_code=204)
+        first = [] if job.unfinished else await events_after(connection, job_id, read, ended_job=job)
+    if not (first or job.unfinished):
+        return Response(status_code=204)
     refuse_crowd(services)
-    return EventStream(follow_job(services.gateway_feeds, services.reads, job_id, read))
+    return EventStream(follow_job(services.gateway_feeds, services.reads, job_id, read, first))
 
 
 @router.post(f"{ROOT}/jobs/{{job_id}}/cancel", tags=["gateway"], response_model=JobAccepted)
