@@ -23,8 +23,8 @@ PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 WAITING = {"integration": 1, "e2e": 2}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
-BESIDE = frozenset({"docker"})
-"""Rings that wait more than they work, for what the others do not use: begun first, and shown when they are over."""
+BESIDE = ("docker", "browser")
+"""Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that can be the browser, the best first."""
 LAST = "chaos"
@@ -63,13 +63,13 @@ def main(arguments: Sequence[str]) -> int:
     everything = not targets
     for name in (*available, *sorted(required - {*available})) if everything else ():
         targets.setdefault(name, [f"tests/{name}"])
-    with ThreadPoolExecutor() as begun:
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        linting = aside.submit(lint) if everything else None
         beside = {
-            name: begun.submit(run_unseen, name, paths, options)
-            for name, paths in targets.items()
-            if everything and name in BESIDE
+            name: aside.submit(run_unseen, name, targets[name], options)
+            for name in BESIDE
+            if everything and name in targets
         }
-        linting = begun.submit(lint) if everything else None
         before = [
             run(name, paths, options, again=everything)
             for name, paths in targets.items()
@@ -117,7 +117,7 @@ def run_unseen(name: str, paths: Sequence[str], options: Sequence[str]) -> tuple
 
 
 def lint() -> tuple[bool, str]:
-    """Whether all is well, and what was printed. Most of it is one process that thinks, beside the first ring."""
+    """Whether all is well, and what was printed."""
     ended = subprocess.run(
         [ROOT / "scripts" / "lint"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
