@@ -149,11 +149,11 @@ class LogFiles:
     def news(self, *, known: bool = False, last: bool = False) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
 
-        With ``known``, only files that were there before are looked at, if any were: that takes a quarter of the time.
-        With ``last``, a line that does not end is news as well.
+        With ``known``, only files that were there before are looked at, if any were, where they were read last, which
+        takes a tenth of the time. With ``last``, a line that does not end is news as well.
         """
         left = LOOK_BYTES
-        for look in self._looks(known=known and bool(self._readings)):
+        for look in self._glances() if known and self._readings else self._looks():
             if look.path not in self._readings and len(self._readings) >= MAX_FILES:
                 continue
             with contextlib.suppress(OSError):
@@ -162,21 +162,23 @@ class LogFiles:
                     left -= 0 if look.source.rewritten else len(piece.data)
                     yield piece
 
-    def _looks(self, *, known: bool) -> Iterable[Look]:
+    def _glances(self) -> Iterator[Look]:
+        """By their paths alone: what leads elsewhere is found out where a file is opened."""
+        for path, reading in self._readings.items():
+            place = reading.place
+            with contextlib.suppress(OSError):
+                status = os.lstat(f"{place.base}/{place.below}/{path}")
+                if stat.S_ISREG(status.st_mode):
+                    yield _look(reading.source, place, path, status)
+
+    def _looks(self) -> Iterable[Look]:
         looks: dict[Source, list[Look]] = {source: [] for source in self._sources}
         entries = iter(range(MAX_ENTRIES))
         for place in self._places:
             with contextlib.suppress(OSError), _opened(place) as folder:
                 for source in looks:
-                    if known:
-                        paths = [path for path, reading in self._readings.items() if reading.source == source]
-                        found = _regular_ones(folder, paths)
-                    else:
-                        found = _matching(folder, source.glob.split("/"), entries)
-                    looks[source] += [
-                        Look(source, place, path, status.st_ino, status.st_size, status.st_mtime_ns)
-                        for path, status in found
-                    ]
+                    found = _matching(folder, source.glob.split("/"), entries)
+                    looks[source] += [_look(source, place, path, status) for path, status in found]
         return itertools.chain.from_iterable(looks.values())
 
     def _reading(self, look: Look) -> Reading:
@@ -222,6 +224,10 @@ class LogFiles:
         return Piece(look.path, data, restarted=False) if len(data) <= limit else None
 
 
+def _look(source: Source, place: Place, path: str, status: os.stat_result) -> Look:
+    return Look(source, place, path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
 @contextlib.contextmanager
 def _opened(place: Place) -> Iterator[int]:
     at = os.open(place.base, _FOLDER)
@@ -258,16 +264,9 @@ def _matching(
                 finally:
                     os.close(inner)
             else:
-                for _, status in _regular_ones(folder, [name]):
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
                     yield above + name, status
-
-
-def _regular_ones(folder: int, paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
-    for path in paths:
-        with contextlib.suppress(OSError):
-            status = os.stat(path, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode):
-                yield path, status
 
 
 def _names(folder: int, pattern: str, entries: Iterator[int]) -> list[str]:

@@ -21,7 +21,7 @@ type Spend = Callable[[Usage], Spending]
 
 HEARD_CHARACTERS = 4 * 1024 * 1024
 """Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
-GLANCES = 3
+GLANCES = 5
 """Looks at files that are known already, after each one for new files."""
 SPENDING_SECONDS = 5.0
 """At least between two checkpoints of what an attempt that goes on has spent, unless it is as much as this:"""
