@@ -23,7 +23,7 @@ PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 WAITING = {"integration": 1, "e2e": 2}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
-BESIDE = ("docker", "browser")
+BESIDE = ("docker",)
 """Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that can be the browser, the best first."""
