@@ -251,7 +251,7 @@ class Settings(BaseSettings):
     heartbeat_seconds: Seconds = Field(5, description="Time between two renewals of a worker's lease.")
     poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
     live_interval_seconds: Seconds = Field(
-        1, description="Time between two looks at what running agents wrote, for those who follow them."
+        1, description="Time between two looks at what running agents wrote; half of it after news."
     )
     live_max_events: Positive = Field(5000, description="Most events of one attempt that can be followed live.")
     max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")

@@ -39,7 +39,7 @@ async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_
     trial_id = await deployment.submit(await deployment.task(task), secret_env=secret)
     async with RunningWorker(deployment.settings):
         await until_said(deployment, trial_id, "hello")
-        assert (await deployment.trial(trial_id))["harbor_stage"] == "agent_running"
+        assert (await deployment.trial(trial_id))["status"] == "running"
         [trial] = await deployment.finished(trial_id)
     assert trial["reward"] == 1.0
     numbers = [str(number) for number in range(1, 1001)]
