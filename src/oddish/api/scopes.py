@@ -6,10 +6,9 @@ A route that is missing here stops the server.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from oddish.api import signin
 from oddish.api.sites import VIEWER_PATHS
 from oddish.identity.principal import ADMIN, Scope
-from oddish.web import assets
+from oddish.web import assets, signin
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Literal
-from urllib.parse import urlencode
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.requests import Request
@@ -23,8 +22,8 @@ from oddish.identity.keys import authenticate_by_id
 from oddish.identity.principal import Principal
 from oddish.keyring import Keyring
 from oddish.web.cookies import name_for
+from oddish.web.signin import PATH
 
-PATH = "/sign-in"
 COOKIE = "oddish"
 ROUTE = f"GET {PATH}"
 LINK_LIFETIME, SESSION_LIFETIME = timedelta(minutes=10), timedelta(days=7)
@@ -83,7 +82,3 @@ async def signed_in(connection: AsyncConnection, keyring: Keyring, request: Requ
     if token is None:
         raise Unauthenticated("This browser is not signed in here.", fix=FIX)
     return await authenticate_by_id(connection, unseal(keyring, "session", token).key_id)
-
-
-def link(base: str, code: str) -> str:
-    return f"{base.rstrip('/')}{PATH}?{urlencode({'code': code})}"

@@ -9,6 +9,7 @@ import httpx2
 from oddish.api import signin
 from oddish.api.sites import VIEWER, VIEWER_PATHS, page_path
 from oddish.web import assets
+from oddish.web.signin import PATH, link
 from oddish.web.viewer.links import Links
 
 from .furnishing import Furnished
@@ -63,7 +64,7 @@ def _upload(furnished: Furnished, server: Server) -> str:
 
 def _link(furnished: Furnished, server: Server) -> str:
     code = signin.seal(server.services.keyring, "link", furnished.names["key_id"], signin.LINK_LIFETIME)
-    return signin.link("", code)
+    return link("", code)
 
 
 def _compared(furnished: Furnished, server: Server) -> str:
@@ -142,8 +143,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", assets.ROUTE): Call(0, url=lambda *_: assets.address("base.css")),
     **{("GET", path): Call(0, elsewhere=200) for path in VIEWER_PATHS},
     ("GET", page_path("/projects/{project}/datasets/{dataset}/compare")): Call(0, url=_compared, elsewhere=200),
-    ("POST", signin.PATH): Call(0),
-    ("GET", signin.PATH): Call(1, url=_link),
+    ("POST", PATH): Call(0),
+    ("GET", PATH): Call(1, url=_link),
     ("GET", "/secrets"): Call(1),
     ("GET", "/api-keys"): Call(1),
     ("GET", "/admin/slots"): Call(1),

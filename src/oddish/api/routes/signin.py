@@ -14,11 +14,12 @@ from oddish.schemas.signin import SignInLink
 from oddish.web.cookies import name_for
 from oddish.web.negotiation import prefers_error_twin
 from oddish.web.pages import Page, error_answer, page_answer
+from oddish.web.signin import PATH, link
 
 router = new_router()
 
 
-@router.post(signin.PATH, tags=["pages"], response_model=SignInLink)
+@router.post(PATH, tags=["pages"], response_model=SignInLink)
 async def make_link(
     request: Request, repeatable: RepeatableOf, principal: PrincipalOf, services: ServicesOf
 ) -> Response:
@@ -27,7 +28,7 @@ async def make_link(
     async def work(once: Once) -> bytes:
         async with once.transaction() as connection:
             code = signin.seal(services.keyring, "link", principal.key_id, signin.LINK_LIFETIME)
-            url = signin.link(services.settings.public_url or str(request.base_url), code)
+            url = link(services.settings.public_url or str(request.base_url), code)
             seconds = int(signin.LINK_LIFETIME.total_seconds())
             made = SignInLink(url=url, expires_in_seconds=seconds)
             return await once.keep(connection, made, valid_for=signin.LINK_LIFETIME)
@@ -35,7 +36,7 @@ async def make_link(
     return await repeatable.answer(work)
 
 
-@router.get(signin.PATH, include_in_schema=False)
+@router.get(PATH, include_in_schema=False)
 async def enter(request: Request, services: ServicesOf) -> Response:
     """Follow such a link: the browser gets a cookie, which pages take in place of a key."""
     try:
