@@ -14,7 +14,7 @@ from oddish.trials.ledger import BUDGET_CHANNEL, CHARGE, Spending
 # Appends events of running attempts, raises what they have spent, and answers which of the claims still own theirs. An
 # attempt's end waits for this transaction or is seen by it, so that no event comes after it.
 # Locks: attempts, in the order of their jobs, then budgets.
-RECORD = f"""
+RECORD = text(f"""
 WITH mine AS (
   SELECT a.trial_id, a.epoch, a.claim_id, a.cost_usd AS before FROM attempts a
   JOIN unnest(CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]))
@@ -49,7 +49,7 @@ WITH mine AS (
   RETURNING a.trial_id, coalesce(a.cost_usd, 0) - coalesce(mine.before, 0) AS difference
 ), {CHARGE}
 SELECT claim_id, (SELECT count(*) FROM told), (SELECT count(*) FROM announced) FROM mine
-"""  # noqa: S608 - of constants
+""")  # noqa: S608 - of constants
 
 
 async def record(
@@ -64,7 +64,7 @@ async def record(
     claims = said.keys() | spent.keys()
     events = [(claim.claim_id, entry) for claim, own in said.items() for entry in own]
     rows = await connection.execute(
-        text(RECORD),
+        RECORD,
         {
             "trial_ids": [claim.subject_id for claim in claims],
             "epochs": [claim.epoch for claim in claims],

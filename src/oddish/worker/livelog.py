@@ -99,8 +99,9 @@ class LiveLogs:
 
     async def _advance(self, tails: Sequence[Tail], *, last: bool = False) -> bool:
         """Whether there was anything new."""
-        for tail, error in await asyncio.to_thread(_read, tails, last):
-            self._failed(tail, "read", repr(error))
+        if stirring := [tail for tail in tails if last or tail.stirs()]:
+            for tail, error in await asyncio.to_thread(_read, stirring, last):
+                self._failed(tail, "read", repr(error))
         news = any(map(self._has_news, tails))
         while time.monotonic() >= self._writable_at and (waiting := [tail for tail in tails if self._has_news(tail)]):
             await self._write(waiting)

@@ -146,6 +146,10 @@ class LogFiles:
         self._sources = [kept for kept in self._sources if kept != source]
         return True
 
+    def changed(self) -> bool:
+        """Whether a known file is not as the last look left it, or none is known yet. Opens nothing."""
+        return not self._readings or any(map(self._is_news, self._glances()))
+
     def news(self, *, known: bool = False, last: bool = False) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
 
@@ -161,6 +165,10 @@ class LogFiles:
                 if piece is not None:
                     left -= 0 if look.source.rewritten else len(piece.data)
                     yield piece
+
+    def _is_news(self, look: Look) -> bool:
+        mark = self._readings[look.path].marks.get(look.place)
+        return mark is None or mark.seen != look
 
     def _glances(self) -> Iterator[Look]:
         """By their paths alone: what leads elsewhere is found out where a file is opened."""

@@ -82,6 +82,13 @@ class Tail:
                 self._waiting += len(line["text"])
                 self._heard.append(line["text"])
 
+    def stirs(self) -> bool:
+        """Whether this turn should read: most of the time an agent waits for its model."""
+        if self._glances >= GLANCES or self._heard or self._files.changed():
+            return True
+        self._glances += 1
+        return False
+
     def read(self, *, last: bool = False) -> None:
         """Take in what is new; everything, once nothing more will come."""
         self._over = last

@@ -16,7 +16,7 @@ from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
 from oddish.worker.logfiles import Place
-from oddish.worker.tail import SPENDING_SECONDS, Spend, Tail
+from oddish.worker.tail import GLANCES, SPENDING_SECONDS, Spend, Tail
 from support.agent_logs import KEPT, captures
 
 
@@ -59,6 +59,22 @@ def logs(tmp_path: Path) -> Path:
 def append(file: Path, text: str) -> None:
     with file.open("a") as stream:
         stream.write(text)
+
+
+def test_an_agent_that_waits_is_read_only_now_and_then(logs: Path) -> None:
+    file, tail = logs / "oracle.txt", make(logs.parent)
+    append(file, "one\n")
+    assert tail.stirs(), "no file is known"
+    tail.read()
+    assert [tail.stirs() for _ in range(GLANCES + 1)] == [False] * GLANCES + [True], "there may be new files"
+    tail.read()
+    assert not tail.stirs()
+    append(file, "two\n")
+    assert tail.stirs()
+    tail.read()
+    assert not tail.stirs()
+    tail.hear(printed("three\n"))
+    assert tail.stirs()
 
 
 def test_a_secret_that_arrives_in_two_reads_is_not_shown(logs: Path) -> None:
