@@ -24,6 +24,9 @@ MIB = 1024 * 1024
 
 PREFIX = "ODDISH_"
 
+EXPORTS = "exports"
+"""At the place of a results directory in the addresses of pages."""
+
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -223,6 +226,13 @@ class Settings(BaseSettings):
         default_factory=dict,
         description='Results directories that the server shows at `/viewer` to every key, as in `{"evals": "/data"}`.',
     )
+    export_quota_bytes: Positive = Field(
+        10 * 1024 * MIB, description="Most bytes of the exports that each organisation keeps at `/viewer`, compressed."
+    )
+    export_cache_bytes: Positive = Field(
+        10 * 1024 * MIB,
+        description="Unpacked exports a server's machine keeps; what was used longest ago goes first.",
+    )
     max_request_bytes: Positive = Field(16 * MIB, description="Largest JSON request body.")
     upload_expiry_seconds: Positive = Field(3600, description="Life of a signed upload or download URL.")
 
@@ -300,6 +310,13 @@ class Settings(BaseSettings):
     def _readable_hosts(cls, entries: list[str]) -> list[str]:
         AllowedHosts.of(entries)
         return entries
+
+    @field_validator("viewer_directories")
+    @classmethod
+    def _other_names(cls, directories: dict[str, Path]) -> dict[str, Path]:
+        if EXPORTS in directories:
+            raise ValueError(f"{EXPORTS!r} stands for the exports of whoever calls; choose another name")
+        return directories
 
     @field_validator("prices")
     @classmethod

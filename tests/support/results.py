@@ -1,7 +1,10 @@
 """Results directories to read, and documents to fill them with."""
 
+import gzip
+import io
 import json
-from collections.abc import Sequence
+import tarfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,28 @@ def example(root: Path) -> Path:
     write(root, f"{RUN}/run.json", {})
     write(root, f"{RUN}/train/metrics.jsonl", json.dumps(STEP) + "\n")
     return root
+
+
+EXPORT: dict[str, object] = {
+    "projects/data-agent/project.json": PROJECT,
+    f"{DATASET}/summary.json": SUMMARY,
+    f"{DATASET}/{TRACE}": TRACE_DOCUMENT,
+}
+"""The files of its dataset alone."""
+
+
+def packed(files: Mapping[str, object] = EXPORT, *further: tarfile.TarInfo) -> bytes:
+    """A ``.tar.gz`` of files, as ``write`` takes them, and of members without content."""
+    target = io.BytesIO()
+    with gzip.GzipFile(fileobj=target, mode="w", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as archive:
+        for path, document in files.items():
+            content = (document if isinstance(document, str) else json.dumps(document)).encode()
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        for member in further:
+            archive.addfile(member)
+    return target.getvalue()
 
 
 def cell(rewards: Sequence[float | None], **members: Any) -> dict[str, Any]:

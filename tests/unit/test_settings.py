@@ -34,6 +34,12 @@ def test_limits_that_cannot_be_read_are_refused_by_name(
     assert reason in str(refused.value)
 
 
+def test_no_results_directory_stands_in_the_way_of_exports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODDISH_VIEWER_DIRECTORIES", '{"exports": "/data"}')
+    with pytest.raises(UnreadableSetting, match="VIEWER_DIRECTORIES cannot be read: 'exports' stands for"):
+        read_settings()
+
+
 def test_all_that_cannot_be_read_is_named_and_no_value_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODDISH_PORT", "s3cret-port")
     monkeypatch.setenv("ODDISH_ENVIRONMENT_OPTIONS", "s3cret-options")

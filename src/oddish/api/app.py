@@ -19,6 +19,8 @@ from oddish.api.routes import (
     deletions,
     diagnostics,
     evidence,
+    exportpages,
+    exports,
     gateway,
     gatewaydeliveries,
     gatewayjobs,
@@ -75,6 +77,8 @@ ROUTERS = (
     gatewaydeliveries.router,
     gatewayjobs.router,
     signin.router,
+    exports.router,
+    exportpages.router,
     viewer.router,
 )
 

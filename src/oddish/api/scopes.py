@@ -6,7 +6,7 @@ A route that is missing here stops the server.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from oddish.api.sites import VIEWER_PATHS
+from oddish.api.sites import EXPORT, EXPORT_PATHS, EXPORTED, VIEWER_PATHS
 from oddish.identity.principal import ADMIN, Scope
 from oddish.web import assets, signin
 
@@ -121,7 +121,10 @@ ACCESS: Mapping[tuple[str, str], Access] = {
     ("POST", signin.PATH): READ,
     ("GET", signin.PATH): PUBLIC,
     ("GET", assets.ROUTE): PUBLIC,
-    **{("GET", path): READ for path in VIEWER_PATHS},
+    **{("GET", path): READ for path in (*VIEWER_PATHS, *EXPORT_PATHS)},
+    ("GET", EXPORTED): READ,
+    ("PUT", EXPORT): TASKS,
+    ("DELETE", EXPORT): TASKS,
 }
 
 

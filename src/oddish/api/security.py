@@ -7,6 +7,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from oddish.api.sites import EXPORTED
 from oddish.errors import TooLarge
 from oddish.serving.refusals import refusal
 from oddish.serving.security import LOOPBACK
@@ -15,8 +16,8 @@ from oddish.settings import Settings
 OTHER_HOSTS = "Call it as 127.0.0.1 or localhost, or set ODDISH_PUBLIC_URL to the address it is called by."
 """What to do where the host of a request is none of those allowed."""
 
-STREAMED = "/store/"
-"""Paths whose bodies are files: they have limits of their own."""
+STREAMED = ("/store/", f"{EXPORTED}/")
+"""Beginnings of paths whose bodies are files: they have limits of their own."""
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from oddish import readiness
 from oddish.api.activity import ActivityMark
+from oddish.api.exportshelves import ExportShelves
 from oddish.api.feeds import Feeds
 from oddish.api.following import Told
 from oddish.api.sites import shelves
@@ -18,6 +19,8 @@ from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import read_schema
 from oddish.errors import OddishError, Unavailable
+from oddish.exports.keeping import Keeper
+from oddish.exports.unpacked import UnpackedExports
 from oddish.gateway.events import CHANNEL, Event
 from oddish.identity.bootstrap import ensure_bootstrap
 from oddish.identity.devkey import set_dev_key
@@ -70,6 +73,8 @@ class Services:
     """Of jobs of the gateway."""
     shelves: Mapping[str, Shelf]
     """Results directories that pages show, by name."""
+    exports: Keeper
+    export_shelves: ExportShelves
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -84,6 +89,8 @@ class Services:
                 return await read_backlog(connection)
 
         store = ArtifactStore.open(settings.storage_url, signer=signer)
+        limits = _archive_limits(settings)
+        unpacked = UnpackedExports(settings.home / "exports", store, limits, max_bytes=settings.export_cache_bytes)
         return cls(
             settings=settings,
             engine=engine,
@@ -92,13 +99,15 @@ class Services:
             prices=Prices.read(settings.prices),
             signer=signer,
             store=store,
-            task_files=TaskFiles(store, _archive_limits(settings)),
+            task_files=TaskFiles(store, limits),
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
             feeds=Feeds(settings.database_url, LIVE_CHANNEL),
             gateway_feeds=Feeds(settings.database_url, CHANNEL),
             shelves=shelves(settings.viewer_directories),
+            exports=Keeper(engine, store, limits, quota=settings.export_quota_bytes),
+            export_shelves=ExportShelves(reads, unpacked),
         )
 
     async def prepare(self) -> None:

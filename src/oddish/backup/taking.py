@@ -155,6 +155,8 @@ def _rows(connection: psycopg.Connection) -> Rows:
     archives = connection.execute("SELECT DISTINCT archive_key FROM task_versions").fetchall()
     if ("gateway_jobs",) in tables:  # A database of an earlier release has none.
         archives += connection.execute(WORKSPACES).fetchall()
+    if ("exports",) in tables:
+        archives += connection.execute("SELECT object_key FROM exports").fetchall()
     prefixes = connection.execute("SELECT DISTINCT artifact_prefix FROM attempts WHERE artifact_prefix IS NOT NULL")
     return Rows(
         revision=schema.revision,

@@ -1,6 +1,7 @@
-"""``oddish delete``: tasks, experiments and trials that nobody shall see any more."""
+"""``oddish delete``: tasks, experiments, trials and exports that nobody shall see any more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -20,6 +21,7 @@ Examples:
   oddish delete hello-world-1a2b3c4d
   oddish delete --experiment keen-otter-x7f2
   oddish delete --trial hello-world-1a2b3c4d-0 --trial hello-world-1a2b3c4d-1 -y
+  oddish delete --export my-bench/eval-v1
 
 \b
 Exit codes:
@@ -34,6 +36,9 @@ Exit codes:
 @click.argument("task_id", metavar="[TASK]", required=False)
 @click.option("-e", "-E", "--experiment", metavar="EXPERIMENT", help="Delete an experiment, by id or name.")
 @click.option("-t", "--trial", "trial_ids", multiple=True, metavar="TRIAL", help="Delete this trial.")
+@click.option(
+    "--export", metavar="PROJECT/DATASET", help="Delete what the server shows of an `oddish export --to viewer:`."
+)
 @click.option("-y", "--yes", "-f", "--force", "yes", is_flag=True, help="Do not ask.")
 @short_api_option
 @json_option
@@ -43,20 +48,26 @@ def delete(
     task_id: str | None,
     experiment: str | None,
     trial_ids: tuple[str, ...],
+    export: str | None,
     yes: bool,
     api: str | None,
     as_json: bool,
 ) -> None:
-    """Delete a task, by id or name, with all its trials, an experiment with those that ran in it, or single trials.
+    """Delete a task, by id or name, with all its trials, an experiment with those that ran in it, single trials, or an
+    export.
 
     What has not ended is stopped first. What is deleted is found nowhere any more, counts for nothing and cannot be
     brought back; its id is never used again, and the name of a task or an experiment is free. It takes a key of an
-    admin; a deployment for many organisations deletes trials only. --json does not ask.
+    admin; a deployment for many organisations deletes trials only. An export takes a key of scope tasks and can be
+    made again of its trials. --json does not ask.
     """
-    if bool(task_id) + bool(experiment) + bool(trial_ids) != 1:
-        raise click.UsageError("Name a task, or give --experiment or --trial: one of the three.")
+    if bool(task_id) + bool(experiment) + bool(trial_ids) + bool(export) != 1:
+        raise click.UsageError("Name a task, or give --experiment, --trial or --export: one of the four.")
+    project, _, dataset = (export or "").partition("/")
+    if export and not (project and dataset):
+        raise click.UsageError(f"--export {export} has to name both: PROJECT/DATASET.")
     with connect(resolve(api)) as client:
-        question = None if yes or as_json else _question(client, task_id, experiment, trial_ids)
+        question = None if yes or as_json else _question(client, task_id, experiment, trial_ids, export)
         if question is not None and not confirmed(question, "nothing was deleted", "--yes"):
             say("Nothing was deleted.")
             return
@@ -64,15 +75,22 @@ def delete(
             if not _delete_trials(client, list(dict.fromkeys(trial_ids)), as_json=as_json):
                 ctx.exit(1)
             return
-        result = client.delete_experiment(experiment) if experiment else _delete_task(client, task_id or "")
+        if export:
+            result: Mapping[str, Any] = client.exports.remove(project, dataset)
+        else:
+            result = client.delete_experiment(experiment) if experiment else _delete_task(client, task_id or "")
     if as_json:
         print_json(result)
     else:
         say(result["message"])
 
 
-def _question(client: Client, task_id: str | None, experiment: str | None, trial_ids: Sequence[str]) -> str:
-    """What would go, by what there is now. Raises ``NotFound`` when there is nothing of the name."""
+def _question(
+    client: Client, task_id: str | None, experiment: str | None, trial_ids: Sequence[str], export: str | None
+) -> str:
+    """What would go, by what there is now. Raises ``NotFound`` when there is no task or experiment of the name."""
+    if export:
+        return f"Delete export {one_line(export)} from the pages of the server?"
     if trial_ids:
         return f"Delete {joined(map(one_line, trial_ids))}?"
     if experiment:

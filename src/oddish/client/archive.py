@@ -1,4 +1,4 @@
-"""A task packed for the way to the server, and what can keep it from getting there."""
+"""What is packed for the way to the server, and what can keep a task from getting there."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,8 @@ LARGEST_NAMED = 3
 
 @dataclass(frozen=True)
 class Archive:
-    task: str
+    what: str
+    """As in ``task hello``."""
     files: Sequence[PublishedFile]
     content: IO[bytes]
     size: int
@@ -34,7 +35,7 @@ class Archive:
                 raise
             largest = sorted(self.files, key=lambda file: file.size, reverse=True)[:LARGEST_NAMED]
             named = ", ".join(f"{file.path} ({size(file.size)})" for file in largest)
-            detail = f"The archive of task {self.task} has {size(self.size)} ({self.size} bytes): {error.message}"
+            detail = f"The archive of {self.what} has {size(self.size)} ({self.size} bytes): {error.message}"
             fix = (
                 f"Leave out what the task does not need; the largest files are {named}. The limit of the server is its "
             )
@@ -43,7 +44,7 @@ class Archive:
 
 
 @contextmanager
-def packed(files: Sequence[PublishedFile], task: str) -> Iterator[Archive]:
+def packed(files: Sequence[PublishedFile], what: str) -> Iterator[Archive]:
     """The archive in a temporary file. Raises ``NotPacked`` when that cannot be written."""
     with ExitStack() as stack:
         try:
@@ -51,8 +52,8 @@ def packed(files: Sequence[PublishedFile], task: str) -> Iterator[Archive]:
             write_archive(files, content)
             content.flush()
         except OSError as error:
-            raise _not_packed(task, error) from error
-        yield Archive(task, files, content, content.tell())
+            raise _not_packed(what, error) from error
+        yield Archive(what, files, content, content.tell())
 
 
 def size(count: int) -> str:
@@ -65,9 +66,9 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
 
 
-def _not_packed(task: str, error: OSError) -> NotPacked:
+def _not_packed(what: str, error: OSError) -> NotPacked:
     where = tempfile.tempdir or "the directory for temporary files"
     return NotPacked(
-        f"The archive of task {task} cannot be written to {where}: {error.strerror or error}.",
+        f"The archive of {what} cannot be written to {where}: {error.strerror or error}.",
         fix="Free space there, or name another directory in TMPDIR.",
     )

@@ -15,6 +15,7 @@ from oddish.client.diagnostics import Diagnostics
 from oddish.client.endpoint import named_endpoints
 from oddish.client.errors import ApiError
 from oddish.client.evidence import Evidence
+from oddish.client.exports import Exports
 from oddish.client.gateway import Gateway
 from oddish.client.imports import Imports
 from oddish.client.keys import Keys
@@ -161,6 +162,11 @@ class Client:
         return Sharing(self._connection)
 
     @property
+    def exports(self) -> Exports:
+        """Datasets that the server shows to the organisation."""
+        return Exports(self._connection)
+
+    @property
     def analysis(self) -> Analysis:
         """What is found out about the trials of tasks."""
         return Analysis(self._connection)
@@ -229,7 +235,7 @@ class Client:
         target = self._upload_target(init)
         if target["content_unchanged"] or target.get("upload_url") is None:
             return target
-        with packed(files, target["name"]) as archive:
+        with packed(files, f"task {target['name']}") as archive:
             try:
                 archive.send(self._connection, target)
             except ApiError as error:

@@ -138,18 +138,36 @@ class Connection:
         response, _ = self._send(self._http, lambda: request, self.calls_pace, may_repeat=may_repeat)
         if response.status_code not in success:
             raise _refusal(response)
-        try:
-            return cast("JSON", response.json())
-        except (ValueError, RecursionError) as error:
-            raise UnexpectedAnswer(
-                f"{self.base_url} answered {method} {path} with something other than JSON.",
-                fix="Check that the address is that of an oddish server, without a page or proxy in front of it.",
-            ) from error
+        return self._json(response)
 
     def _timeout(self, *, patient: bool, seconds: float | None) -> httpx2.Timeout:
         if seconds is not None:
             return httpx2.Timeout(seconds, connect=EXAMINATION_TIMEOUT.connect)
         return EXAMINATION_TIMEOUT if patient else self._http.timeout
+
+    def _json(self, response: httpx2.Response) -> JSON:
+        try:
+            return cast("JSON", response.json())
+        except (ValueError, RecursionError) as error:
+            asked = response.request
+            raise UnexpectedAnswer(
+                f"{self.base_url} answered {asked.method} {asked.url.path} with something other than JSON.",
+                fix="Check that the address is that of an oddish server, without a page or proxy in front of it.",
+            ) from error
+
+    def send_file(self, path: str, file: IO[bytes], content_type: str) -> JSON:
+        """PUT a file to the server itself, which reads all of it before it answers; may be repeated."""
+        headers = {**self._authorization, "Content-Type": content_type}
+
+        def request() -> httpx2.Request:
+            file.seek(0)
+            url = f"{self.base_url}{path}"
+            return self._http.build_request("PUT", url, content=file, headers=headers, timeout=UPLOAD_TIMEOUT)
+
+        response, _ = self._send(self._http, request, self.storage_pace, may_repeat=True)
+        if not response.is_success:
+            raise _refusal(response)
+        return self._json(response)
 
     def put_file(self, url: str, file: IO[bytes], headers: Mapping[str, str]) -> None:
         """Send a file to a signed URL, which carries its own authority and must not see the key."""

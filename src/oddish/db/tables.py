@@ -538,3 +538,16 @@ finished_jobs = Table(
     Column("started_at", DateTime(timezone=True)),
     Column("finished_at", DateTime(timezone=True), nullable=False),
 )
+
+exports = Table(
+    "exports",
+    metadata,
+    Column("org_id", Text, ForeignKey("organisations.id"), primary_key=True),
+    Column("project", Text, primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("object_key", Text, nullable=False, unique=True),
+    Column("sha256", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("exported_by", Text, ForeignKey("users.id"), nullable=False),
+    Column("exported_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+)

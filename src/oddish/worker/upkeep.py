@@ -6,6 +6,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.accounting.folding import fold_all
+from oddish.exports.retention import delete_orphans
 from oddish.gateway.retention import delete_old_workspaces, delete_old_zips
 from oddish.identity.idempotency import delete_expired_records
 from oddish.imports.retention import delete_abandoned_archives
@@ -42,6 +43,7 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
     imports = await delete_abandoned_archives(store)
     zips = await delete_old_zips(store)
     workspaces = await delete_old_workspaces(database, store)
+    orphans = await delete_orphans(database, store)
     log.info(
         "upkeep done",
         expired_secrets=expired,
@@ -50,6 +52,7 @@ async def keep_up(database: AsyncEngine, store: ArtifactStore, *, finished_job_d
         abandoned_imports=imports,
         old_zips=zips,
         old_workspaces=workspaces,
+        orphaned_exports=orphans,
         finished_jobs=forgotten,
         counted_trajectories=counted,
         folded_attempts=folded,

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import httpx2
 
 from oddish.api import signin
-from oddish.api.sites import VIEWER, VIEWER_PATHS, page_path
+from oddish.api.sites import EXPORT, EXPORT_LINKS, EXPORT_PATHS, EXPORTED, VIEWER, VIEWER_PATHS, page_path
 from oddish.web import assets
 from oddish.web.signin import PATH, link
 from oddish.web.viewer.links import Links
+from support import results
 
 from .furnishing import Furnished
 from .serving import Server
@@ -27,6 +28,8 @@ class Call:
     bound: int
     """Most SQL statements, authentication aside."""
     body: Body | None = None
+    content: bytes | None = None
+    """In place of a body, as it is."""
     url: Url | None = None
     """Where the path alone does not do."""
     elsewhere: int | None = None
@@ -46,7 +49,7 @@ class Call:
     ) -> httpx2.Response:
         url = self.url(furnished, server) if self.url else furnished.path(path)
         body = self.body(furnished) if self.body else None
-        return client.request(method, url, json=body)
+        return client.request(method, url, json=body, content=self.content)
 
 
 def _download(furnished: Furnished, server: Server) -> str:
@@ -67,10 +70,22 @@ def _link(furnished: Furnished, server: Server) -> str:
     return link("", code)
 
 
-def _compared(furnished: Furnished, server: Server) -> str:
+def _compared(links: Links, furnished: Furnished) -> str:
     names = furnished.names
-    links = Links(f"{VIEWER}/{names['directory']}")
     return links.compare(names["project"], names["dataset"], names["trace"], names["trace"])
+
+
+def _compared_in_directory(furnished: Furnished, server: Server) -> str:
+    return _compared(Links(f"{VIEWER}/{furnished.names['directory']}"), furnished)
+
+
+def _exported(furnished: Furnished, server: Server) -> str:
+    """One that is there, made again if need be."""
+    server.sql(
+        "INSERT INTO exports (org_id, project, dataset, object_key, sha256, bytes, exported_by) "
+        "VALUES ('default', 'data-agent', 'eval-v1', 'exports/gone', '', 1, 'admin') ON CONFLICT DO NOTHING"
+    )
+    return furnished.path(EXPORT)
 
 
 def _ended(furnished: Furnished, server: Server) -> str:
@@ -142,7 +157,13 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", "/agents"): Call(3),
     ("GET", assets.ROUTE): Call(0, url=lambda *_: assets.address("base.css")),
     **{("GET", path): Call(0, elsewhere=200) for path in VIEWER_PATHS},
-    ("GET", page_path("/projects/{project}/datasets/{dataset}/compare")): Call(0, url=_compared, elsewhere=200),
+    ("GET", VIEWER): Call(2),
+    ("GET", page_path("/projects/{project}/datasets/{dataset}/compare")): Call(
+        0, url=_compared_in_directory, elsewhere=200
+    ),
+    **{("GET", path): Call(1) for path in EXPORT_PATHS},
+    ("GET", f"{EXPORT}/compare"): Call(1, url=lambda there, _: _compared(EXPORT_LINKS, there)),
+    ("GET", EXPORTED): Call(1),
     ("POST", PATH): Call(0),
     ("GET", PATH): Call(1, url=_link),
     ("GET", "/secrets"): Call(1),
@@ -207,6 +228,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     _gateway("GET", "jobs/{job_id}/deliveries"): Call(2),
     _gateway("POST", "jobs/{job_id}/cancel"): Call(7),
     _gateway("POST", "jobs/{job_id}/retry-errored-trials"): Call(11, success=202),
+    ("PUT", EXPORT): Call(3, content=results.packed(), elsewhere=200),
+    ("DELETE", EXPORT): Call(1, url=_exported, elsewhere=200),  # it has one of its own by now
     ("DELETE", "/trials/{trial_id}"): Call(4),
     ("DELETE", "/experiments/{experiment_id}"): Call(5),
     ("DELETE", "/tasks/{task_id}"): Call(5),

@@ -28,7 +28,8 @@ IMPORT = {"trial": {"agent": "nop", "status": "success", "reward": 0.0, "externa
 @dataclass(frozen=True)
 class Furnished:
     """A task with two versions, a finished trial that left files, others that wait, one that was imported, a published
-    experiment, a job of the gateway that the finished trial is of, a spare key, a secret, and a results directory.
+    experiment, a job of the gateway that the finished trial is of, a spare key, a secret, a results directory, and an
+    export of the same dataset.
     """
 
     names: Mapping[str, str]
@@ -65,6 +66,8 @@ def furnish(server: Server, client: httpx2.Client, new_task: Callable[..., TaskF
     server.sql("UPDATE jobs SET state = 'done', finished_at = now() WHERE subject_id = %s", job_id)
     server.sql("UPDATE trials SET gateway_job_id = %s, gateway_agent = 'a' WHERE id = %s", job_id, trial_id)
     server.sql("SELECT end_gateway_job(%s, 'failed', NULL)", job_id)
+    exported = client.put("/viewer/exports/data-agent/eval-v1", content=results.packed())
+    assert exported.status_code == 200, exported.text
     results.example(server.services.settings.viewer_directories[SHELF])
     return Furnished(
         {

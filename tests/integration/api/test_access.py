@@ -13,6 +13,7 @@ from oddish.api.scopes import ACCESS
 from oddish.api.sites import VIEWER_PATHS
 from oddish.db.url import plain
 from oddish.settings import Settings
+from support import results
 
 from .furnishing import HOSTED
 from .serving import KEY, RESULT, Postgres, Server, TaskFolder
@@ -32,7 +33,11 @@ def own(server: Server, client: httpx2.Client, new_task: NewTask) -> dict[str, s
     job = str(client.post("/sandbox/harbor/v2/jobs/execute-tasks", json=HOSTED).json()["job_id"])
     server.sql("UPDATE trials SET gateway_job_id = %s, gateway_agent = 'a' WHERE task_id = %s", job, task)
     server.sql("SELECT end_gateway_job(%s, 'failed', NULL)", job)
+    assert client.put("/viewer/exports/data-agent/eval-v1", content=results.packed()).status_code == 200
     return {
+        "project": "data-agent",
+        "dataset": "eval-v1",
+        "trace": results.TRACE,
         "task_id": task,
         "job_id": job,
         "trial_id": f"{task}-0",
@@ -49,10 +54,12 @@ def test_objects_of_others_do_not_exist(server: Server, client: httpx2.Client, o
     reads = [path for (method, path), needs in ACCESS.items() if method == "GET" and "{" in path and needs is not None]
     reads = [path for path in reads if path not in VIEWER_PATHS]  # which are the deployment's
     assert len(reads) >= 7
+    sides, json = {"left": results.TRACE, "right": results.TRACE}, {"Accept": "application/json"}
     for template in reads:
-        path = template.replace(":path}", "}")
-        assert client.get(path.format(**own)).status_code == 200, path
-        answer = stranger.get(path.format(**own))
+        path = template.replace(":path}", "}").format(**own)
+        params = sides if path.endswith("/compare") else None
+        assert client.get(path, params=params).status_code == 200, path
+        answer = stranger.get(path, params=params, headers=json)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
     assert stranger.get("/tasks").json() == []
     assert stranger.get("/tasks", params={"experiment_id": own["experiment_id"]}).json() == []

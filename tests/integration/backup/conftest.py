@@ -20,7 +20,7 @@ from oddish.storage.manifest import upload_tree
 from oddish.storage.store import ArtifactStore
 
 ARCHIVE, PREFIX = "tasks/task/1.tar.gz", "trials/trial/1-00000000"
-WORKSPACE = "workspaces/o/1.tar.gz"
+WORKSPACE, EXPORT = "workspaces/o/1.tar.gz", "exports/o/1.tar.gz"
 ROWS = f"""
 INSERT INTO organisations (id, name) VALUES ('o', 'o');
 INSERT INTO users (id, org_id, name, role) VALUES ('u', 'o', 'u', 'admin');
@@ -35,6 +35,8 @@ INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, stat
   VALUES ('trial', 1, 'o', 1, gen_random_uuid(), 'w', 'finished', '{PREFIX}');
 INSERT INTO gateway_jobs (id, org_id, created_by, kind, task_slug, require_verifier_evidence, workspace_key)
   VALUES ('gw', 'o', 'u', 'verify', 'task', true, '{WORKSPACE}');
+INSERT INTO exports (org_id, project, dataset, object_key, sha256, bytes, exported_by)
+  VALUES ('o', 'project', 'dataset', '{EXPORT}', 'h', 6, 'u');
 """  # noqa: S608 - constants
 
 
@@ -69,6 +71,7 @@ def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = ArtifactStore.open(where.store.as_uri())
     asyncio.run(store.put(ARCHIVE, b"archive"))
     asyncio.run(store.put(WORKSPACE, b"workspace"))
+    asyncio.run(store.put(EXPORT, b"export"))
     asyncio.run(upload_tree(store, tree, PREFIX))
     return where.home
 

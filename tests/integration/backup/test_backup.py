@@ -12,7 +12,7 @@ from oddish.errors import Conflict, InvalidInput
 from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 
-from .conftest import ARCHIVE, PREFIX, WORKSPACE, running
+from .conftest import ARCHIVE, EXPORT, PREFIX, WORKSPACE, running
 
 
 def backup(place: Path, where: Layout, *, with_store: bool = False, with_key: bool = False) -> tuple[Path, Contents]:
@@ -35,6 +35,7 @@ def test_it_has_every_file_that_the_database_names(where: Layout, tmp_path: Path
     assert set(listed) == {
         ARCHIVE,
         WORKSPACE,
+        EXPORT,
         f"{PREFIX}/agent/log %231.txt",
         f"{PREFIX}/manifest.json",
         f"{PREFIX}/result.json",
@@ -50,7 +51,7 @@ def test_a_second_one_shares_its_files_with_the_first_and_does_not_need_it(where
     assert not (first / "store" / ARCHIVE).samefile(where.store / ARCHIVE)
     shutil.rmtree(first)
     assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
-    assert described.files == 5
+    assert described.files == 6
     assert contents.find(tmp_path) == second
 
 
@@ -74,7 +75,7 @@ def test_a_damaged_list_in_an_earlier_backup_does_not_keep_a_new_one_from_being_
     second, described = take(tmp_path, where, with_store=True, with_key=False, say=said.append)
     assert any("store.jsonl, line 1, names no file" in line for line in said)
     assert (second / "store" / ARCHIVE).read_bytes() == b"archive"
-    assert described.files == 5
+    assert described.files == 6
 
 
 def test_files_that_the_store_lost_or_changed_are_named(where: Layout, tmp_path: Path) -> None:

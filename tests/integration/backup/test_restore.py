@@ -207,7 +207,7 @@ def test_a_line_that_names_no_file_is_refused_before_anything_is_restored(
     backup = made(with_store=True)
     files = backup / "store.jsonl"
     files.write_bytes(files.read_bytes() + line + b"\n")
-    with pytest.raises(InvalidInput, match=rf"store\.jsonl, line 6, names no file of a backup: .*{reason}"):
+    with pytest.raises(InvalidInput, match=rf"store\.jsonl, line 7, names no file of a backup: .*{reason}"):
         bring_back(altered(backup, list_sha256=contents.sha256(files)), elsewhere)
     assert not elsewhere.store.exists() or list(elsewhere.store.iterdir()) == []
     assert not elsewhere.postgres.exists()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAliasType, Union, g
 import pytest
 from pydantic import BaseModel
 
-from oddish.client import gatewayjobs, imports, live, queuestate, spending, stored, types
+from oddish.client import exports, gatewayjobs, imports, live, queuestate, spending, stored, types
 
 PAIRS = [
     ("Health", "health.Health"),
@@ -49,6 +49,9 @@ PAIRS = [
     ("Tagged", "labels.TaggedResponse"),
     ("Share", "sharing.ShareResponse"),
     ("SignInLink", "signin.SignInLink"),
+    ("Export", "exports.ExportResponse"),
+    ("ExportPage", "exports.ExportsResponse"),
+    ("DeletedExport", "exports.DeletedExport"),
     ("RetriedTrial", "retries.RetriedTrial"),
     ("RefusedTrial", "retries.RefusedTrial"),
     ("Retries", "retries.RetryResponse"),
@@ -136,7 +139,7 @@ def model_of(path: str) -> type[BaseModel]:
 def typed_dict(name: str) -> Any:
     return next(
         found
-        for module in (types, queuestate, stored, imports, live, spending, gatewayjobs)
+        for module in (types, queuestate, stored, imports, live, spending, gatewayjobs, exports)
         if (found := getattr(module, name, None))
     )
 

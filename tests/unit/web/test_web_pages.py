@@ -4,15 +4,17 @@ from collections.abc import Callable
 
 import pytest
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from oddish.errors import Conflict, NotFound
 from oddish.web.pages import Page, Site, endpoint
+from oddish.web.paging import paging
 from oddish.web.viewer.directories import Directories
 
-MODEL = Directories(())
+MODEL = Directories((), (), paging(QueryParams(), 0))
 
 
 def asked(show: Callable[[Request], Page], **headers: str) -> TestClient:

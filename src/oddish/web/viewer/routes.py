@@ -10,12 +10,12 @@ from oddish.web.pages import Attachment, Endpoint, Page, Site
 from oddish.web.viewer import dataset, metrics, project, projects, run, runs, trace, tracepair
 from oddish.web.viewer.shelf import Shelf, Show
 
+OF_DATASET: dict[str, Show] = {"": dataset.show, "/trace/{trace:path}": trace.show, "/compare": tracepair.show}
+"""Pages of one dataset, by the path below its own."""
 PAGES: dict[str, Show] = {
     "/": projects.show,
     "/projects/{project}": project.show,
-    "/projects/{project}/datasets/{dataset}": dataset.show,
-    "/projects/{project}/datasets/{dataset}/trace/{trace:path}": trace.show,
-    "/projects/{project}/datasets/{dataset}/compare": tracepair.show,
+    **{f"/projects/{{project}}/datasets/{{dataset}}{path}": show for path, show in OF_DATASET.items()},
     "/projects/{project}/runs": runs.show,
     "/projects/{project}/runs/{run}": run.show,
 }
@@ -30,13 +30,20 @@ def endpoints(site: Site, shelf_of: Callable[[Request], Shelf]) -> Iterator[tupl
         yield path, _endpoint(site, shelf_of, show)
 
 
-def _endpoint(site: Site, shelf_of: Callable[[Request], Shelf], show: Show) -> Endpoint:
-    def shown(request: Request) -> Page | Attachment:
-        shelf = shelf_of(request)
-        page = show(shelf, request)
-        if isinstance(page, Attachment):
-            return page
-        return replace(page, drawn={"links": shelf.links, **page.drawn})
+def shown(shelf: Shelf, show: Show, request: Request) -> Page | Attachment:
+    """What ``show`` makes of a directory, with what its template needs."""
+    page = show(shelf, request)
+    if isinstance(page, Attachment):
+        return page
+    return replace(page, drawn={"links": shelf.links, **page.drawn})
 
-    name = show.__module__.rpartition(".")[2]
-    return pages.endpoint(site, shown, name=name, summary=show.__doc__)
+
+def name_of(show: Show) -> str:
+    """Of its route."""
+    return show.__module__.rpartition(".")[2]
+
+
+def _endpoint(site: Site, shelf_of: Callable[[Request], Shelf], show: Show) -> Endpoint:
+    return pages.endpoint(
+        site, lambda request: shown(shelf_of(request), show, request), name=name_of(show), summary=show.__doc__
+    )
