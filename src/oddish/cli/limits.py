@@ -1,6 +1,7 @@
 """``oddish admin limits``: how many trials run at once, of what and of whom."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -19,13 +20,24 @@ OVERRIDE = "override"
 LARGEST = 1_000_000
 
 
-def _target[Function: Callable[..., Any]](function: Function) -> Function:
-    """Options that name what is limited instead of a key."""
-    by_organisation = click.option("--org", is_flag=True, help="The organisation over all keys, not one key.")
-    by_gateway = click.option("--gateway", is_flag=True, help="The organisation's trials of the gateway.")
-    by_provider = click.option("--provider", "provider_name", metavar="NAME", help="A provider over all its keys.")
-    by_archives = click.option("--archives", is_flag=True, help="The archives that are fetched for these.")
-    return by_provider(by_archives(by_gateway(by_organisation(function))))
+def _target(function: Callable[..., None]) -> Callable[..., None]:
+    """Options that name what is limited instead of a key, of which ``function`` gets the cap that they name."""
+
+    @click.option("--provider", "provider_name", metavar="NAME", help="A provider over all its keys.")
+    @click.option("--archives", is_flag=True, help="The archives that are fetched for these.")
+    @click.option("--gateway", is_flag=True, help="The organisation's trials of the gateway.")
+    @click.option("--org", is_flag=True, help="The organisation over all keys, not one key.")
+    @functools.wraps(function)
+    def named(provider_name: str | None, org: bool, gateway: bool, archives: bool, **rest: Any) -> None:
+        caps = {
+            f"--provider {provider_name}": provider_name and provider(provider_name),
+            "--org": OWN_ORGANISATION if org else None,
+            "--gateway": OWN_GATEWAY if gateway else None,
+            "--archives": OWN_ARCHIVES if archives else None,
+        }
+        function(caps={option: cap for option, cap in caps.items() if cap}, **rest)
+
+    return named
 
 
 @click.group()
@@ -61,18 +73,10 @@ def ls(api: str | None, as_json: bool) -> None:
 @_target
 @api_option
 @json_option
-def set_(
-    words: Sequence[str],
-    org: bool,
-    gateway: bool,
-    archives: bool,
-    provider_name: str | None,
-    api: str | None,
-    as_json: bool,
-) -> None:
-    """Let at most N trials of KEY run at once, of --provider NAME, of --org or of --gateway. 0 stops them."""
+def set_(words: Sequence[str], caps: Mapping[str, str], api: str | None, as_json: bool) -> None:
+    """Let at most N of KEY run at once, or of --provider NAME, --org, --gateway or --archives. 0 stops them."""
     key, limit = _key_and_limit(words)
-    cap = _cap(key, provider_name, org=org, gateway=gateway, archives=archives)
+    cap = _cap(key, caps)
     with connect(resolve(api)) as client:
         changed = client.limits.set(limit, key=key, cap=cap)
     _report(changed, as_json)
@@ -83,17 +87,9 @@ def set_(
 @_target
 @api_option
 @json_option
-def unset(
-    key: str | None,
-    org: bool,
-    gateway: bool,
-    archives: bool,
-    provider_name: str | None,
-    api: str | None,
-    as_json: bool,
-) -> None:
-    """Return to the deployment's limit of KEY, of --provider NAME, of --org or of --gateway."""
-    cap = _cap(key, provider_name, org=org, gateway=gateway, archives=archives)
+def unset(key: str | None, caps: Mapping[str, str], api: str | None, as_json: bool) -> None:
+    """Return to the deployment's limit of KEY, or of --provider NAME, --org, --gateway or --archives."""
+    cap = _cap(key, caps)
     with connect(resolve(api)) as client:
         changed = client.limits.set(None, key=key, cap=cap)
     _report(changed, as_json)
@@ -148,21 +144,15 @@ def _key_and_limit(words: Sequence[str]) -> tuple[str | None, int]:
     return (before[0] if before else None), int(last)
 
 
-def _cap(key: str | None, provider_name: str | None, *, org: bool, gateway: bool, archives: bool) -> str | None:
+def _cap(key: str | None, caps: Mapping[str, str]) -> str | None:
     """The cap that is named; None when a key is. Raises ``InvalidInput`` unless exactly one of them is."""
-    flags = {"--org": org, "--gateway": gateway, "--archives": archives}
-    of_provider = provider_name and f"--provider {provider_name}"
-    named = [text for text in (key, of_provider, *(flag for flag, given in flags.items() if given)) if text]
+    named = [*([key] if key else []), *caps]
     if len(named) != 1:
         raise InvalidInput(
             f"{' and '.join(named)} name more than one limit." if named else "Nothing says whose limit changes.",
             fix="Name one of a queue key such as openai/gpt-5, --provider NAME, --org, --gateway and --archives.",
         )
-    if provider_name:
-        return provider(provider_name)
-    if gateway or archives:
-        return OWN_GATEWAY if gateway else OWN_ARCHIVES
-    return OWN_ORGANISATION if org else None
+    return next(iter(caps.values()), None)
 
 
 def _report(changed: Limit, as_json: bool) -> None:

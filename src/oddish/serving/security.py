@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddish.serving.excerpt import excerpt
@@ -11,6 +12,7 @@ from oddish.serving.refusals import ForeignOrigin, Misdirected, refusal
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MUTATIONS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_ASKED = "oddish.asked"
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -103,9 +105,14 @@ class HeadAsGet:
                 await send(message)
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        inner = {**scope, "method": "GET"}
+        inner = {**scope, "method": "GET", _ASKED: "HEAD"}
         await self._app(inner, receive, headers_only)
         scope["route"] = inner.get("route")
+
+
+def asks_for_head(request: Request) -> bool:
+    """Whether the answer to what looks like a GET is for a look at its headers: a check of a link, say."""
+    return request.scope.get(_ASKED) == "HEAD"
 
 
 def _split(url: str) -> SplitResult:

@@ -50,6 +50,8 @@ def test_a_link_signs_one_browser_in_to_pages_and_to_nothing_else(
     assert (refused.status_code, "oddish open" in refused.text) == (401, True)
     url = link(client)
     assert url.startswith(str(client.base_url))
+    previewed = browser.head(url)
+    assert (previewed.status_code, "set-cookie" in previewed.headers) == (200, False)
     entered = browser.get(url)
     assert entered.status_code == 200
     cookie = entered.headers["set-cookie"]

@@ -11,6 +11,7 @@ from oddish.api.services import ServicesOf
 from oddish.api.sites import SITE
 from oddish.errors import Unauthenticated
 from oddish.schemas.signin import SignInLink
+from oddish.serving.security import asks_for_head
 from oddish.web.cookies import name_for
 from oddish.web.negotiation import prefers_error_twin
 from oddish.web.pages import Page, error_answer, page_answer
@@ -39,6 +40,8 @@ async def make_link(
 @router.get(PATH, include_in_schema=False)
 async def enter(request: Request, services: ServicesOf) -> Response:
     """Follow such a link: the browser gets a cookie, which pages take in place of a key."""
+    if asks_for_head(request):  # whoever previews a link would use it up
+        return Response(headers={"Cache-Control": "no-store"})
     try:
         async with services.engine.begin() as connection:
             code = request.query_params.get("code", "")
