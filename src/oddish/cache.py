@@ -65,6 +65,10 @@ class DirectoryCache:
                 removed.append(path.name)
         return tuple(removed)
 
+    def discard(self, name: str) -> bool:
+        """Delete the entry ``name``, unless it is in use; whether there was one and it is gone."""
+        return (self.directory / name).is_dir() and self._remove(self.directory / name)
+
     def _held(self, name: str) -> Held | None:
         """The entry, if there is one that nobody is making or deleting."""
         path = self.directory / name

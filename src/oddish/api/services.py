@@ -106,7 +106,7 @@ class Services:
             feeds=Feeds(settings.database_url, LIVE_CHANNEL),
             gateway_feeds=Feeds(settings.database_url, CHANNEL),
             shelves=shelves(settings.viewer_directories),
-            exports=Keeper(engine, store, limits, quota=settings.export_quota_bytes),
+            exports=Keeper(engine, store, unpacked, limits, quota=settings.export_quota_bytes),
             export_shelves=ExportShelves(reads, unpacked),
         )
 

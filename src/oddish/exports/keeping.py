@@ -14,6 +14,7 @@ from oddish.errors import OddishError
 from oddish.exports import registry
 from oddish.exports.intake import Received, examine
 from oddish.exports.registry import Archive, Export, Place
+from oddish.exports.unpacked import UnpackedExports
 from oddish.identity.principal import Principal
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
@@ -29,10 +30,19 @@ log = structlog.get_logger()
 class Keeper:
     """The exports of one server. Safe to share between the requests of one event loop."""
 
-    def __init__(self, engine: AsyncEngine, store: ArtifactStore, limits: ArchiveLimits, *, quota: int) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        store: ArtifactStore,
+        unpacked: UnpackedExports,
+        limits: ArchiveLimits,
+        *,
+        quota: int,
+    ) -> None:
         """``quota``: most bytes of an organisation's archives."""
         self._engine = engine
         self._store = store
+        self._unpacked = unpacked
         self._limits = limits
         self._quota = quota
         self._reading = asyncio.Semaphore(READERS)
@@ -48,7 +58,7 @@ class Keeper:
             async with self._engine.begin() as connection:
                 kept, replaced = await registry.keep(connection, principal, place, archive, quota=self._quota)
         except OddishError:
-            await self._delete(key)
+            await self._delete(archive)
             raise
         if replaced is not None:
             await self._delete(replaced)
@@ -57,12 +67,13 @@ class Keeper:
     async def forget(self, place: Place) -> None:
         """Raises ``NotFound``."""
         async with self._engine.begin() as connection:
-            key = await registry.forget(connection, place)
-        await self._delete(key)
+            archive = await registry.forget(connection, place)
+        await self._delete(archive)
 
-    async def _delete(self, key: str) -> None:
-        """What the store does not do now is done by the upkeep."""
+    async def _delete(self, archive: Archive) -> None:
+        """What the store does not do now is done by the upkeep; what other servers have unpacked ages there."""
+        await asyncio.to_thread(self._unpacked.discard, archive.sha256)
         try:
-            await self._store.delete(key)
+            await self._store.delete(archive.object_key)
         except OddishError as error:
-            log.warning("the archive of an export is left for a day", key=key, error=str(error))
+            log.warning("the archive of an export is left for a day", key=archive.object_key, error=str(error))

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, func, select, tuple_
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, delete, func, insert, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import exports, organisations, users
@@ -52,54 +51,44 @@ class Export:
 
 async def keep(
     connection: AsyncConnection, principal: Principal, place: Place, archive: Archive, *, quota: int
-) -> tuple[Export, str | None]:
+) -> tuple[Export, Archive | None]:
     """Make the archive that of the dataset, in the caller's transaction, and say which one was before.
 
     That one is deleted after the commit. Raises ``ExportQuota``.
     """
-    # One after the other counts the organisation's bytes; whatever else refers to its row goes on.
-    await connection.execute(
-        select(organisations.c.id).where(organisations.c.id == place.org_id).with_for_update(key_share=True)
-    )
-    same = _is(place)
-    others = func.coalesce(func.sum(exports.c.bytes).filter(~same), 0)
-    before = func.max(exports.c.object_key).filter(same)
-    used, replaced = (await connection.execute(select(others, before).where(exports.c.org_id == place.org_id))).one()
+    await _take_turns(connection, place.org_id)
+    others = func.coalesce(func.sum(exports.c.bytes).filter(~_is(place)), 0)
+    used = (await connection.execute(select(others).where(exports.c.org_id == place.org_id))).scalar_one()
     if used + archive.bytes > quota:
         raise ExportQuota(
             f"The export has {archive.bytes} bytes, the organisation's others {used}: more than {quota} in all.",
             fix="Delete some that nobody looks at: oddish delete --export PROJECT/DATASET. The limit of the server is "
             "its setting ODDISH_EXPORT_QUOTA_BYTES.",
         )
-    row = {
-        "object_key": archive.object_key,
-        "sha256": archive.sha256,
-        "bytes": archive.bytes,
-        "exported_by": principal.user_id,
-        "exported_at": func.clock_timestamp(),
-    }
-    statement = insert(exports).values(org_id=place.org_id, project=place.project, dataset=place.dataset, **row)
-    at = (
-        await connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=[exports.c.org_id, exports.c.project, exports.c.dataset], set_=row
-            ).returning(exports.c.exported_at)
-        )
-    ).scalar_one()
+    replaced = await _removed(connection, place)
+    statement = insert(exports).values(
+        org_id=place.org_id,
+        project=place.project,
+        dataset=place.dataset,
+        object_key=archive.object_key,
+        sha256=archive.sha256,
+        bytes=archive.bytes,
+        exported_by=principal.user_id,
+    )
+    at = (await connection.execute(statement.returning(exports.c.exported_at))).scalar_one()
     kept = Export(
         place.project, place.dataset, archive.object_key, archive.sha256, archive.bytes, principal.user_name, at
     )
     return kept, replaced
 
 
-async def forget(connection: AsyncConnection, place: Place) -> str:
-    """The key of its archive, which is deleted after the commit. Raises ``NotFound``."""
-    key = (
-        await connection.execute(delete(exports).where(_is(place)).returning(exports.c.object_key))
-    ).scalar_one_or_none()
-    if key is None:
+async def forget(connection: AsyncConnection, place: Place) -> Archive:
+    """Its archive, which is deleted after the commit. Raises ``NotFound``."""
+    await _take_turns(connection, place.org_id)
+    archive = await _removed(connection, place)
+    if archive is None:
         raise _absent(place)
-    return str(key)
+    return archive
 
 
 async def find(connection: AsyncConnection, place: Place) -> Export:
@@ -163,6 +152,22 @@ async def _read(
         .limit(limit)
     )
     return [Export(**row) for row in (await connection.execute(statement)).mappings()]
+
+
+async def _take_turns(connection: AsyncConnection, org_id: str) -> None:
+    """Whoever changes the organisation's exports sees what others did before. All else that refers to its row goes on.
+
+    Locks: the organisation, against others who do the same.
+    """
+    await connection.execute(
+        select(organisations.c.id).where(organisations.c.id == org_id).with_for_update(key_share=True)
+    )
+
+
+async def _removed(connection: AsyncConnection, place: Place) -> Archive | None:
+    statement = delete(exports).where(_is(place)).returning(exports.c.object_key, exports.c.sha256, exports.c.bytes)
+    row = (await connection.execute(statement)).one_or_none()
+    return None if row is None else Archive(*row)
 
 
 def _absent(place: Place) -> NotFound:

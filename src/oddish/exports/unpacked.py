@@ -43,6 +43,11 @@ class UnpackedExports:
         async with self._cache.hold(export.sha256, make) as held:
             yield held.path / RESULTS
 
+    def discard(self, sha256: str) -> None:
+        """Delete what is unpacked of an archive, unless somebody looks at it just now."""
+        if self._directory.is_dir():
+            self._cache.discard(sha256)
+
 
 def _unpack(archive: Path, directory: Path, sha256: str, limits: ArchiveLimits) -> None:
     with archive.open("rb") as file:

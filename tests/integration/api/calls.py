@@ -228,8 +228,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     _gateway("GET", "jobs/{job_id}/deliveries"): Call(2),
     _gateway("POST", "jobs/{job_id}/cancel"): Call(7),
     _gateway("POST", "jobs/{job_id}/retry-errored-trials"): Call(11, success=202),
-    ("PUT", EXPORT): Call(3, content=results.packed(), elsewhere=200),
-    ("DELETE", EXPORT): Call(1, url=_exported, elsewhere=200),  # it has one of its own by now
+    ("PUT", EXPORT): Call(4, content=results.packed(), elsewhere=200),
+    ("DELETE", EXPORT): Call(2, url=_exported, elsewhere=200),  # it has one of its own by now
     ("DELETE", "/trials/{trial_id}"): Call(4),
     ("DELETE", "/experiments/{experiment_id}"): Call(5),
     ("DELETE", "/tasks/{task_id}"): Call(5),

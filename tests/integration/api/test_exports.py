@@ -5,6 +5,7 @@ import json
 import os
 import tarfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +145,23 @@ def test_another_export_takes_the_place_of_the_former_at_once(server: Server, cl
     put(client)
     assert "Other question" not in client.get(PAGE).text
     (before,) = archives(server)
+    assert len(unpacked(server)) == 1
     question = SUMMARY["tasks"][0] | {"question": "Other question"}
     put(client, EXPORT | {f"{DATASET}/summary.json": SUMMARY | {"tasks": [question]}})
+    assert unpacked(server) == set()
     assert "Other question" in client.get(PAGE).text
     (now,) = archives(server)
     assert now != before
+
+
+def test_of_those_that_come_at_once_one_stays(server: Server, client: httpx2.Client) -> None:
+    words = [f"Number {number}." for number in range(6)]
+    with ThreadPoolExecutor() as pool:
+        sent = list(pool.map(lambda said: put(client, described(said))["sha256"], words))
+    (kept,) = client.get("/viewer/exports").json()["exports"]
+    assert kept["sha256"] in sent
+    assert len(archives(server)) == 1
+    assert client.get(PAGE).status_code == 200
 
 
 LINK = tarfile.TarInfo("projects/data-agent/out")
@@ -238,13 +251,11 @@ def test_a_machine_keeps_what_was_looked_at_last(start: Callable[[Settings], Ser
     server = start(settings.model_copy(update={"export_cache_bytes": 1}))
     client = server.client()
     one = put(client)["sha256"]
-    assert client.get(PAGE).status_code == 200
-    other = put(client, described("Other words."))["sha256"]
-    assert client.get(PAGE).status_code == 200
-    assert unpacked(server) == {other}
-    put(client)
-    assert client.get(PAGE).status_code == 200
-    assert unpacked(server) == {one}
+    renamed = {path.replace("eval-v1", "eval-v2"): file for path, file in EXPORT.items()}
+    other = put(client, renamed, f"{PAGE[:-1]}2")["sha256"]
+    for page, sha256 in ((PAGE, one), (f"{PAGE[:-1]}2", other), (PAGE, one)):
+        assert client.get(page).status_code == 200
+        assert unpacked(server) == {sha256}
 
 
 def test_what_the_store_has_damaged_is_not_shown(server: Server, client: httpx2.Client) -> None:
