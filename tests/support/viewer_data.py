@@ -12,7 +12,8 @@ from random import Random
 from typing import Any
 
 from oddish.pull.folder import Folder
-from oddish.viewer.exporting import TrialDirectory, export
+from oddish.viewer.attempts import TrialDirectory
+from oddish.viewer.exporting import export
 from oddish.viewer.projects import Dataset, Project, Support
 from oddish.viewer.runs import Run
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task

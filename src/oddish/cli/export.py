@@ -1,5 +1,6 @@
 """``oddish export``: finished trials as a dataset of a results directory."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from oddish.cli.text import brief, command, one_line, plural
 if TYPE_CHECKING:
     from oddish.cli.destinations import Made
     from oddish.viewer.exporting import Exported
+    from oddish.viewer.policies import ComparedCell
 
 VERSION = 1
 SHOWN = 10
@@ -44,7 +46,7 @@ def export(source: str, target: str, project: str, dataset: str, api: str | None
     SOURCE is a directory (a Harbor job, several of them, or what `oddish pull` copied), else the name or id of an
     experiment, a task or a trial, whose files are copied to .oddish/SOURCE first. The command can be repeated: what
     has not changed is not written again, and each file is replaced in one step. Traces hold what agents said and did as
-    it was recorded.
+    it was recorded. Where the dataset has other numbers than `oddish status` shows, the command says why.
 
     With viewer: the dataset is made below .oddish/viewer first and then sent to the server, which checks it and shows
     it at /viewer to those of your organisation, in place of the former export of that name. `oddish open` signs a
@@ -54,21 +56,31 @@ def export(source: str, target: str, project: str, dataset: str, api: str | None
     first, and what the bucket does not have of it is uploaded, the summary last.
     """
     from oddish.cli.destinations import destination
+    from oddish.cli.differences import say_differences
     from oddish.cli.exportable import exportable
     from oddish.viewer.exporting import export as write
+    from oddish.viewer.policies import compare
 
     make = destination(target, api)
     found = exportable(source, api, quiet=as_json)
     made = make(project, dataset, lambda folder: write(found.trials, folder, project, dataset))
-    left_out = [*found.left_out, *made.exported.left_out]
+    cells = compare([*made.exported.entries, *found.not_ended])
     if as_json:
-        print_json(_document(made, project, dataset, left_out))
+        print_json(_document(made, project, dataset, found.left_out, cells))
         return
-    for name, reason in left_out[:SHOWN]:
-        notice(f"{one_line(name)} is left out: {brief(reason)}")
-    if len(left_out) > SHOWN:
-        notice(f"and {len(left_out) - SHOWN} more; --json lists them")
+    _notice([f"{one_line(name)} is left out: {brief(reason)}" for name, reason in found.left_out])
+    _notice([f"{one_line(name)}: {brief(reason)}" for name, reason in made.exported.flawed])
     _say(made, project, dataset)
+    say_differences(cells)
+    following = ["open"] if made.url else ["view", str(made.directory), "--check"]
+    say(f"\nNext:\n  {command(*following)}")
+
+
+def _notice(lines: list[str]) -> None:
+    for line in lines[:SHOWN]:
+        notice(line)
+    if len(lines) > SHOWN:
+        notice(f"and {len(lines) - SHOWN} more; --json lists them")
 
 
 def _counts(exported: "Exported") -> dict[str, int]:
@@ -86,7 +98,11 @@ def _counts(exported: "Exported") -> dict[str, int]:
     }
 
 
-def _document(made: "Made", project: str, dataset: str, left_out: list[tuple[str, str]]) -> dict[str, object]:
+def _document(
+    made: "Made", project: str, dataset: str, left_out: list[tuple[str, str]], cells: "Sequence[ComparedCell]"
+) -> dict[str, object]:
+    from oddish.cli.differences import differences_document
+
     return {
         "version": VERSION,
         "directory": str(made.directory),
@@ -97,8 +113,14 @@ def _document(made: "Made", project: str, dataset: str, left_out: list[tuple[str
         **_counts(made.exported),
         "files_uploaded": made.uploaded,
         "files_deleted": made.deleted,
-        "left_out": [{"trial": name, "reason": reason} for name, reason in left_out],
+        "left_out": _reasons(left_out),
+        "flawed_traces": _reasons(made.exported.flawed),
+        "numbers": differences_document(cells),
     }
+
+
+def _reasons(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"trial": name, "reason": reason} for name, reason in found]
 
 
 def _say(made: "Made", project: str, dataset: str) -> None:
@@ -113,6 +135,3 @@ def _say(made: "Made", project: str, dataset: str) -> None:
         say(f"{made.bucket}: {plural(made.uploaded, 'file')} uploaded, {made.deleted} deleted")
     if made.url:
         say(f"shown at {made.url}")
-        say(f"\nNext:\n  {command('open')}")
-        return
-    say(f"\nNext:\n  {command('view', str(made.directory), '--check')}")

@@ -1,20 +1,24 @@
 """Trials that can be exported: of Harbor jobs on this machine, or of a server, whose files are copied first."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from oddish.cli.differences import counted
 from oddish.cli.jobs import JobTrial, Unusable, kind_of, trials_below
-from oddish.cli.lookup import FoundTask, FoundTrial, find
+from oddish.cli.lookup import Found, FoundTask, FoundTrial, find
 from oddish.cli.pull import Fetch, default_directory, pulling
 from oddish.cli.session import connect, resolve
-from oddish.client.types import UNFINISHED
+from oddish.cli.trials import finished, place
+from oddish.client.types import Task, Trial
 from oddish.errors import InvalidInput, Unavailable
 from oddish.pull.names import single
 from oddish.pull.trial import TRIALS
 from oddish.tasks.discovery import is_task
-from oddish.viewer.exporting import TrialDirectory
+from oddish.viewer.attempts import TrialDirectory
+from oddish.viewer.policies import Entry
 from oddish.viewer.taskfiles import TaskFiles
 from oddish.viewer.trials import NO_MODEL
 
@@ -26,6 +30,8 @@ class Exportable:
     trials: list[TrialDirectory]
     left_out: list[tuple[str, str]]
     """Other trials, and why."""
+    not_ended: list[Entry] = field(default_factory=list)
+    """Those among them that ``oddish status`` counts."""
 
 
 def exportable(source: str, api: str | None, *, quiet: bool) -> Exportable:
@@ -63,28 +69,41 @@ def _of_server(reference: str, api: str | None, *, quiet: bool) -> Exportable:
             manifest = Fetch(client, pull, found, with_task_files=True).once()
     if manifest.errors:
         raise Unavailable(f"Not all files could be copied: {manifest.errors[0]}", fix="Run the command again.")
-    if isinstance(found, FoundTrial):
-        names = {}
-    else:
-        names = {task["id"]: task["name"] for task in ([found.task] if isinstance(found, FoundTask) else found.tasks)}
+    names = {task["id"]: task["name"] for task in _tasks(found)}
     trials = found.snapshot().trials
+    not_ended = [trial for trial in trials if not finished(trial)]
     return Exportable(
-        [
-            TrialDirectory(
-                job=directory.name,
-                directory=directory / TRIALS / single(trial["id"]),
-                task=TaskFiles(
-                    names.get(trial["task_id"], trial["task_id"].rpartition("-")[0]),
-                    _pulled_task(directory, single(trial["task_id"])),
-                ),
-                model=trial["model"] or NO_MODEL,
-                harness=trial["agent"],
-            )
-            for trial in trials
-            if trial["status"] not in UNFINISHED
-        ],
-        [(trial["id"], NOT_ENDED) for trial in trials if trial["status"] in UNFINISHED],
+        [_copied(directory, trial, names) for trial in trials if finished(trial)],
+        [(trial["id"], NOT_ENDED) for trial in not_ended],
+        [_waited_for(trial, names) for trial in not_ended],
     )
+
+
+def _tasks(found: Found) -> list[Task]:
+    if isinstance(found, FoundTrial):
+        return []
+    return [found.task] if isinstance(found, FoundTask) else found.tasks
+
+
+def _copied(directory: Path, trial: Trial, names: Mapping[str, str]) -> TrialDirectory:
+    return TrialDirectory(
+        job=directory.name,
+        directory=directory / TRIALS / single(trial["id"]),
+        task=TaskFiles(_task_name(trial, names), _pulled_task(directory, single(trial["task_id"]))),
+        model=trial["model"] or NO_MODEL,
+        harness=trial["agent"],
+        status=counted(trial),
+        place=place(trial),
+    )
+
+
+def _waited_for(trial: Trial, names: Mapping[str, str]) -> Entry:
+    model = trial["model"] or NO_MODEL
+    return Entry(trial["id"], _task_name(trial, names), model, trial["agent"], counted(trial), None, None, place(trial))
+
+
+def _task_name(trial: Trial, names: Mapping[str, str]) -> str:
+    return names.get(trial["task_id"], trial["task_id"].rpartition("-")[0])
 
 
 def _pulled_task(directory: Path, task_id: str) -> Path:

@@ -136,6 +136,11 @@ def index(trial: Trial) -> str:
     return trial["id"].rpartition("-")[2]
 
 
+def place(trial: Trial) -> int:
+    """By which the trials of a task are ordered."""
+    return int(index(trial)) if index(trial).isdecimal() else 0
+
+
 def model_label(model: str | None) -> str:
     return one_line(model) if model else "–"
 
@@ -233,9 +238,7 @@ class Row:
 def rows(tasks: Iterable[Task], trials: Sequence[Trial]) -> list[Row]:
     names = {task["id"]: task["name"] for task in tasks}
     grouped: dict[tuple[str, str, str | None], Row] = {}
-    for trial in sorted(
-        trials, key=lambda trial: (trial["task_id"], int(index(trial)) if index(trial).isdecimal() else 0)
-    ):
+    for trial in sorted(trials, key=lambda trial: (trial["task_id"], place(trial))):
         name = names.get(trial["task_id"], trial["task_id"])
         key = (trial["task_id"], trial["agent"], trial["model"])
         grouped.setdefault(key, Row(name, trial["agent"], trial["model"])).trials.append(trial)

@@ -4,64 +4,34 @@ The reward of an attempt is the trial's primary one, valid or not under other po
 unmeasured. Attempts of a cell are numbered by when they began.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from oddish.documents import is_file, read_object
+from oddish.documents import is_file
 from oddish.errors import Conflict, InvalidInput
 from oddish.outcome import PASS
 from oddish.pull.folder import Folder
-from oddish.pull.names import MAX_NAME_BYTES, marked
-from oddish.storable import storable
-from oddish.viewer import atif
+from oddish.viewer.attempts import TRACES, CellKey, Read, TrialDirectory, by_cell, trace_of
+from oddish.viewer.policies import Entry
 from oddish.viewer.projects import Project
-from oddish.viewer.results import PROJECT, SUMMARY, TRACE_LIMIT, Results, dataset_path, id_flaw
+from oddish.viewer.results import PROJECT, SUMMARY, TRACE_LIMIT, Results, dataset_path
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task
-from oddish.viewer.taskfiles import TaskFiles
-from oddish.viewer.traces import Trace
-from oddish.viewer.trials import TrialResult, read_result
+from oddish.viewer.tracefiles import HEAD_LIMIT, TraceFiles
 from oddish.viewer.writing import Writer
 
-RESULT, TRAJECTORY, TRACES = "result.json", "agent/trajectory.json", "traces"
-RESULT_LIMIT = 8 * 1024 * 1024
 EXPORTED_BY, OURS = "exported_by", "oddish"
 """The member of summary.json that says that the dataset may be replaced."""
-
-type CellKey = tuple[str, str, str]
-"""Task, model, harness."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrialDirectory:
-    job: str
-    directory: Path
-    task: TaskFiles
-    model: str | None = None
-    """Where it is known, like ``harness``; else the record says it."""
-    harness: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.directory.name
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
     summary: Summary
+    entries: tuple[Entry, ...]
+    """Each attempt, beside what its trial counts for in ``oddish status``."""
     files_written: int
     files_removed: int
-    left_out: tuple[tuple[str, str], ...]
-    """Traces: of which trial, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    source: TrialDirectory
-    result: TrialResult
-    trace: str
-    """Its path in the dataset."""
+    flawed: tuple[tuple[str, str], ...]
+    """Trials whose traces are not there or not shown as a whole, and why."""
 
 
 def export(trials: Sequence[TrialDirectory], folder: Folder, project: str, dataset: str) -> Exported:
@@ -81,15 +51,17 @@ class _Export:
         self._project = project
         self._dataset = dataset
         self._written = 0
-        self._left_out: list[tuple[str, str]] = []
+        self._flawed: list[tuple[str, str]] = []
 
     def run(self, trials: Sequence[TrialDirectory]) -> Exported:
         before = self._named_before()
-        summary = self._summary(_by_cell(trials))
+        cells = by_cell(trials)
+        summary = self._summary(cells)
         if not is_file(self._folder.path, f"projects/{self._project}/{PROJECT}"):
             self._written += self._writer.project(self._project, Project(self._project, self._project))
         self._written += self._writer.summary(self._project, self._dataset, summary)
-        return Exported(summary, self._written, self._remove(before - _named(summary)), tuple(self._left_out))
+        removed = self._remove(before - _named(summary))
+        return Exported(summary, tuple(_entries(cells)), self._written, removed, tuple(self._flawed))
 
     def _named_before(self) -> set[str]:
         """Traces of the export that is there, if there is one. Raises ``Conflict`` for what is of somebody else."""
@@ -99,11 +71,11 @@ class _Export:
             raise Conflict(f"{path} was not written by an export.", fix="Name another dataset, or move this one away.")
         return set() if there is None else _named(there)
 
-    def _summary(self, entries: Mapping[CellKey, Sequence[_Read]]) -> Summary:
+    def _summary(self, entries: Mapping[CellKey, Sequence[Read]]) -> Summary:
         tasks: dict[str, Task] = {}
         for task, model, harness in sorted(entries):
             read = entries[task, model, harness]
-            attempts = tuple(self._attempt(entry, number, task) for number, entry in enumerate(read, start=1))
+            attempts = tuple(self._attempt(each, number, task) for number, each in enumerate(read, start=1))
             passed = next((attempt.attempt for attempt in attempts if attempt.reward == PASS), None)
             row = tasks.get(task) or read[-1].source.task.task()
             tasks[task] = replace(row, cells=(*row.cells, Cell(model, harness, passed, attempts)))
@@ -115,15 +87,26 @@ class _Export:
             extra={EXPORTED_BY: OURS},
         )
 
-    def _attempt(self, entry: _Read, number: int, task: str) -> Attempt:
-        trace = _trace(entry, number, task)
-        attempt = Attempt(number, trace.reward, trace.n_turns, trace.elapsed_sec, entry.trace)
+    def _attempt(self, read: Read, number: int, task: str) -> Attempt:
+        trace, problems = trace_of(read, number, task)
+        attempt = Attempt(number, trace.reward, trace.n_turns, trace.elapsed_sec, read.trace)
         try:
-            self._written += self._writer.trace(self._project, self._dataset, entry.trace, trace)
+            self._written += self._writer.trace(self._project, self._dataset, read.trace, trace)
+            problems += self._unseen(read.trace)
         except InvalidInput as error:
-            self._left_out.append((entry.source.name, error.message))
-            return attempt._replace(trace=None)
+            problems.append(f"its trace is left out: {error.message}")
+            attempt = attempt._replace(trace=None)
+        self._flawed += [(read.source.name, problem) for problem in problems]
         return attempt
+
+    def _unseen(self, trace: str) -> list[str]:
+        """What of a trace that was written is only in its file, for pages do not show so much."""
+        path = f"{dataset_path(self._project, self._dataset)}/{trace}"
+        if self._folder.path.joinpath(path).stat().st_size <= HEAD_LIMIT:
+            return []
+        with TraceFiles(self._folder.path).open(path, TRACE_LIMIT) as reading:
+            found = [*reading.findings, *(reading.value.unseen() if reading.value else ())]
+        return [f"on the page of its trace {finding.place.rpartition(': ')[2]} {finding.found}" for finding in found]
 
     def _remove(self, stale: Collection[str]) -> int:
         """Files that others put beside them stay."""
@@ -138,40 +121,5 @@ def _named(summary: Summary) -> set[str]:
     return {attempt.trace for cell in summary.cells for attempt in cell.attempts if attempt.trace is not None}
 
 
-def _by_cell(trials: Iterable[TrialDirectory]) -> dict[CellKey, list[_Read]]:
-    """The trials of each cell in the order of their attempts."""
-    cells: defaultdict[CellKey, list[_Read]] = defaultdict(list)
-    taken: set[str] = set()
-    for trial in sorted(trials, key=lambda trial: (trial.job, trial.name)):
-        document, _ = read_object(trial.directory, RESULT, RESULT_LIMIT)
-        result = _as_known(trial, read_result(storable(document)))
-        name = f"{trial.name}.json"
-        if name in taken or id_flaw(trial.name) is not None or len(name.encode()) > MAX_NAME_BYTES:
-            name = f"{marked('trial', f'{trial.job}/{trial.name}')}.json"
-        taken.add(name)
-        cells[trial.task.id, result.model, result.harness].append(_Read(trial, result, f"{TRACES}/{name}"))
-    for entries in cells.values():
-        entries.sort(key=lambda entry: entry.result.started_at)
-    return dict(cells)
-
-
-def _as_known(trial: TrialDirectory, result: TrialResult) -> TrialResult:
-    return replace(result, model=trial.model or result.model, harness=trial.harness or result.harness)
-
-
-def _trace(entry: _Read, number: int, task: str) -> Trace:
-    result = entry.result
-    places = [TRAJECTORY, *(f"steps/{step}/{TRAJECTORY}" for step in result.steps)]
-    found = [read_object(entry.source.directory, place, TRACE_LIMIT)[0] for place in places]
-    trajectories = [document for document in found if document]
-    return Trace(
-        task_id=task,
-        model=result.model,
-        harness=result.harness,
-        attempt=number,
-        reward=result.reward,
-        n_turns=sum(map(atif.turns, trajectories)) if trajectories else None,
-        elapsed_sec=result.elapsed_sec,
-        messages=tuple(message for document in trajectories for message in atif.messages(document)),
-        extra={"job": entry.source.job, "trial": entry.source.name, **result.extra},
-    )
+def _entries(cells: Mapping[CellKey, Sequence[Read]]) -> Iterator[Entry]:
+    return (read.entry(key, number) for key, reads in cells.items() for number, read in enumerate(reads, start=1))

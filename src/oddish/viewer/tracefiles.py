@@ -79,6 +79,11 @@ class OpenTrace:
         """Bytes of a message."""
         return self._index.ends[number - 1] - self._index.starts[number - 1]
 
+    def unseen(self) -> list[Finding]:
+        """Messages that are only in the file."""
+        too_large = (number for number in range(1, self.total + 1) if self.size(number) > MESSAGE_LIMIT)
+        return [Finding("error", f"{MESSAGES}[{number - 1}]", self._too_large(number)) for number in too_large]
+
     def raw(self, number: int) -> bytes:
         """A message as it is in the file, up to ``MESSAGE_LIMIT`` bytes of it."""
         self._file.seek(self._index.starts[number - 1])
@@ -94,7 +99,7 @@ class OpenTrace:
 
     def _document(self, number: int, place: str, notes: Notes) -> dict[str, Any] | None:
         if self.size(number) > MESSAGE_LIMIT:
-            notes.error(place, f"has {self.size(number)} bytes, more than {MESSAGE_LIMIT}, and is left out.")
+            notes.error(place, self._too_large(number))
             return None
         content = self.raw(number)
         document, problem = _decoded(content)
@@ -107,6 +112,9 @@ class OpenTrace:
             notes.warning(place, f"is {shown(document)}, not an object, and is left out.")
             return None
         return document
+
+    def _too_large(self, number: int) -> str:
+        return f"has {self.size(number)} bytes, more than {MESSAGE_LIMIT}, and is left out."
 
 
 class TraceFiles:

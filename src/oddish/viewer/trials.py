@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oddish.documents import finite_number, mapping, mappings, moment, text
-from oddish.outcome import primary_reward
+from oddish.outcome import AttemptFacts, RecordedException, primary_reward
 from oddish.viewer.fields import without_nothing
 from oddish.viewer.summaries import SEPARATOR
 
@@ -29,10 +29,13 @@ class TrialResult:
     """Names of the steps of a task that has some."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """``rewards`` when there are several, ``exceptions``."""
+    facts: AttemptFacts = field(default_factory=lambda: AttemptFacts("done"))
+    """By which policies judge it."""
 
 
 def read_result(document: Mapping[str, Any]) -> TrialResult:
-    agent = mapping(mapping(document.get("config")).get("agent"))
+    config = mapping(document.get("config"))
+    agent = mapping(config.get("agent"))
     info = mapping(document.get("agent_info"))
     model = mapping(info.get("model_info"))
     named = "/".join(filter(None, (text(model.get("provider")), text(model.get("name")))))
@@ -40,6 +43,7 @@ def read_result(document: Mapping[str, Any]) -> TrialResult:
     rewards = {name: number for name, value in recorded.items() if (number := finite_number(value)) is not None}
     reward, _ = primary_reward(rewards)
     steps = mappings(document.get("step_results"))
+    exceptions = tuple(_exceptions([document, *steps]))
     return TrialResult(
         model=text(agent.get("model_name")) or named or NO_MODEL,
         harness=(text(info.get("name")) or text(agent.get("name")) or UNKNOWN).replace(SEPARATOR, "/"),
@@ -48,7 +52,15 @@ def read_result(document: Mapping[str, Any]) -> TrialResult:
         started_at=moment(document.get("started_at")) or 0.0,
         steps=tuple(name for step in steps if (name := text(step.get("step_name")))),
         extra=without_nothing(
-            rewards=rewards if len(rewards) > 1 else None, exceptions=list(_exceptions([document, *steps]))
+            rewards=rewards if len(rewards) > 1 else None,
+            exceptions=[{"type": raised.type, "message": raised.message} for raised in exceptions],
+        ),
+        facts=AttemptFacts(
+            "done",
+            rewards=rewards or None,
+            exceptions=exceptions,
+            verifier_disabled=mapping(config.get("verifier")).get("disable") is True
+            or config.get("install_only") is True,
         ),
     )
 
@@ -63,8 +75,10 @@ def _elapsed(document: Mapping[str, Any], steps: list[dict[str, Any]]) -> float 
     return round(max(0.0, sum(found)), 3) if found else None
 
 
-def _exceptions(parts: list[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def _exceptions(parts: list[Mapping[str, Any]]) -> Iterator[RecordedException]:
     for part in parts:
         raised = mapping(part.get("exception_info"))
         if (kind := text(raised.get("exception_type"))) is not None:
-            yield {"type": kind, "message": (text(raised.get("exception_message")) or "")[:_EXCEPTION_LIMIT]}
+            message = (text(raised.get("exception_message")) or "")[:_EXCEPTION_LIMIT]
+            flag = mapping(raised.get("policy")).get("has_valid_reward")
+            yield RecordedException(kind, message, None, has_valid_reward=flag if isinstance(flag, bool) else None)

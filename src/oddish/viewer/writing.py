@@ -83,7 +83,7 @@ class Writer:
     def _write(
         self, path: str, document: Mapping[str, Any], read: Callable[[Mapping[str, Any], Notes], object], limit: int
     ) -> bool:
-        content = _encoded(path, document)
+        content = _encoded(path, document) + b"\n"
         if len(content) > limit:
             raise InvalidInput(f"{path} has {len(content)} bytes, more than {limit}.", fix="Write less of it.")
         written, problem = parse(content)
@@ -92,7 +92,7 @@ class Writer:
         notes = Notes()
         read(written, notes)
         _refuse(path, notes)
-        return self._folder.write(tuple(path.split("/")), content + b"\n")
+        return self._folder.write(tuple(path.split("/")), content)
 
 
 def _encoded(path: str, document: Mapping[str, Any]) -> bytes:

@@ -130,6 +130,14 @@ def test_an_experiment_becomes_a_dataset_of_a_results_directory(
     (attempts,) = [cell["attempts"] for cell in task["cells"].values()]
     assert {attempt["reward"] for attempt in attempts} == {1.0, None}
     assert list(task["cells"]) == ["none|nop"]
+    (compared,) = document["numbers"]["cells"]
+    assert [(entry["rule"], entry["trial"]) for entry in compared["differences"]] == [
+        ("record", f"{task_id}-0"),
+        ("unscored", f"{task_id}-1"),
+        ("not_ended", f"{task_id}-2"),
+        ("order", None),
+    ]
+    assert (compared["status"]["trials"], compared["dataset"]["trials"]) == (3, 2)
     assert CliRunner().invoke(cli, ["view", str(tmp_path / "results"), "--check"]).exit_code == 0
     assert json.loads(CliRunner().invoke(cli, words).stdout)["files_written"] == 0
 

@@ -12,9 +12,11 @@ from click.testing import CliRunner
 from oddish.cli import cli
 from oddish.errors import Conflict
 from oddish.pull.folder import Folder
-from oddish.viewer import atif
+from oddish.viewer import atif, exporting, tracefiles, writing
+from oddish.viewer.attempts import TrialDirectory
 from oddish.viewer.checking import check
-from oddish.viewer.exporting import Exported, TrialDirectory, export
+from oddish.viewer.exporting import Exported, export
+from oddish.viewer.policies import RULES
 from oddish.viewer.results import Results
 from oddish.viewer.summaries import Summary
 from oddish.viewer.taskfiles import TaskFiles
@@ -72,7 +74,7 @@ def trial(root: Path, name: str, document: object) -> Path:
 def test_every_recorded_trial_is_an_attempt_with_the_reward_that_was_recorded(root: Path, exported: Export) -> None:
     recorded = [trial for trial in TRIALS if trial.has_result]
     done = exported(*(trial.directory for trial in recorded))
-    assert done.left_out == ()
+    assert done.flawed == ()
     assert summary_in(root).tasks == done.summary.tasks
     assert check(root).findings == ()
     traces = {trace.extra["trial"]: trace for trace in traces_in(root)}
@@ -253,6 +255,53 @@ def test_the_command_exports_a_job_and_says_what_is_left_out(root: Path) -> None
     assert left["trial"] == "13-killed/slow-count__pv9TXR5"
     assert "0 files written, 0 removed" in CliRunner().invoke(cli, ["export", *words]).output
     assert [path.name for path in root.iterdir()] == ["projects"]
+
+
+def test_the_command_says_where_its_numbers_are_not_those_of_status(root: Path) -> None:
+    words = ["--to", str(root), "--project", "p", "--dataset"]
+    agreed = CliRunner().invoke(cli, ["export", str(TERMINUS), *words, "agreed"])
+    assert "Numbers: as `oddish status` shows them, in 2 cells" in agreed.output
+    differing = CliRunner().invoke(cli, ["export", str(JOBS / "15-agent-raises"), *words, "differing"])
+    assert "Numbers: other than `oddish status` shows them in 1 of 1 cell" in differing.output
+    (row,) = [line.split() for line in differing.output.splitlines() if line.startswith("hello-world ")]
+    assert " ".join(row[3:]) == "0/0 passed, mean –, 1 error 0/1 passed, mean 0, 0 unmeasured errored"
+    assert f"errored: {RULES['errored']}\n  hello-world__ygYm5mS (RuntimeError)" in differing.output
+    both = CliRunner().invoke(cli, ["export", str(JOBS), *words, "both", "--json"])
+    numbers = json.loads(both.stdout)["numbers"]
+    assert (numbers["status_policy"], numbers["dataset_policy"]) == ("harbor", "measured")
+    cells = [cell for cell in numbers["cells"] if cell["differences"]]
+    assert numbers["differing_cells"] == len(cells) == 4
+    assert numbers["rules"].keys() == {entry["rule"] for cell in cells for entry in cell["differences"]}
+    assert all(cell["status"] == cell["dataset"] for cell in numbers["cells"] if cell not in cells)
+
+
+def conversation(*messages: str) -> dict[str, Any]:
+    return {"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": text} for text in messages]}
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "said"),
+    [
+        (conversation("short", "x" * 2000), "on the page of its trace messages[1] has "),
+        ("{cut", "agent/trajectory.json is malformed, so its messages are not in the trace"),
+        (conversation(*["x" * 900] * 9), "its trace is left out: projects/p/datasets/d/traces/t.json has "),
+    ],
+    ids=["message", "broken", "trace"],
+)
+def test_what_of_a_conversation_cannot_be_looked_at_is_said(
+    tmp_path: Path, root: Path, exported: Export, monkeypatch: pytest.MonkeyPatch, trajectory: object, said: str
+) -> None:
+    monkeypatch.setattr(tracefiles, "MESSAGE_LIMIT", 1000)
+    monkeypatch.setattr(exporting, "HEAD_LIMIT", 1000)
+    monkeypatch.setattr(writing, "TRACE_LIMIT", 8000)
+    directory = trial(tmp_path, "t", result())
+    write(tmp_path, "job/t/agent/trajectory.json", trajectory)
+    ((name, reason),) = exported(directory).flawed
+    assert name == "t"
+    assert reason.startswith(said)
+    (attempt,) = next(summary_in(root).cells).attempts
+    assert (attempt.trace is None) == reason.startswith("its trace is left out")
+    assert exported(directory).flawed == ((name, reason),)
 
 
 def test_tasks_are_no_trials(tmp_path: Path) -> None:
