@@ -21,6 +21,9 @@ from oddish.viewer.findings import Finding, Level, Notes
 KEPT_BYTES = 48 * 1024 * 1024
 """Of the files whose content is remembered. What is read of them takes up to five times as much."""
 
+KEPT_FAILURES = 1024
+"""Files that could not be read: what is wrong is said again without looking, until they change."""
+
 LARGE_BYTES = 1024 * 1024
 """From here on files are read one at a time: those who ask for one at once get what comes of it, and memory is kept."""
 
@@ -49,12 +52,19 @@ class _Kept:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    stamp: _Stamp
+    problem: str
+
+
 class Files:
     """Documents below ``root``, each parsed once for as long as it does not change. Safe to share between threads."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._failed: OrderedDict[str, _Failed] = OrderedDict()
         self._lock = Lock()
         self._one_at_a_time = Lock()
 
@@ -71,32 +81,47 @@ class Files:
         with file:
             status = os.fstat(file.fileno())
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if kept is not None and kept.stamp == stamp:
-                return kept.reading
+            if (known := self._known(path, stamp)) is not None:
+                return known
             if status.st_size < LARGE_BYTES:
                 return self._read(file, path, stamp, limit, reader)
             with self._one_at_a_time:
-                return self._read(file, path, stamp, limit, reader)
+                return self._known(path, stamp) or self._read(file, path, stamp, limit, reader)
+
+    def _known(self, path: str, stamp: _Stamp) -> Reading[Any] | None:
+        """What came of this version of the file before, a failure too."""
+        with self._lock:
+            kept, failed = self._kept.get(path), self._failed.get(path)
+        if failed is not None and failed.stamp == stamp:
+            return _last(kept, path, failed.problem)
+        return kept.reading if kept is not None and kept.stamp == stamp else None
 
     def _read[T](self, file: BinaryIO, path: str, stamp: _Stamp, limit: int, reader: Reader[T]) -> Reading[T]:
         with self._lock:
             kept = self._kept.get(path)
-        if kept is not None and kept.stamp == stamp:
-            return kept.reading
         try:
             content = file.read(limit + 1)
         except OSError as error:
             return _last(kept, path, f"cannot be read: {error.strerror}.")
-        if len(content) > limit:
-            return _last(kept, path, f"has more than {limit} bytes.")
+        problem: str | None = f"has more than {limit} bytes."
         with _uncollected():
-            document, problem = parse(content)
+            document: Mapping[str, Any] = {}
+            if len(content) <= limit:
+                document, problem = parse(content)
             if problem is not None:
+                self._fail(path, _Failed(stamp, problem))
                 return _last(kept, path, problem)
             notes = Notes()
             reading: Reading[T] = Reading(reader(document, notes), tuple(entry.below(path) for entry in notes.findings))
         self._keep(path, _Kept(stamp, reading, len(content)))
         return reading
+
+    def _fail(self, path: str, failed: _Failed) -> None:
+        with self._lock:
+            self._failed[path] = failed
+            self._failed.move_to_end(path)
+            if len(self._failed) > KEPT_FAILURES:
+                self._failed.popitem(last=False)
 
     def forget(self, path: str) -> None:
         """Everything below a directory that is gone."""

@@ -195,4 +195,7 @@ def trace_flaw(trace: str) -> str | None:
         return f"Trace {trace!r} is no path."
     if trace.startswith("/") or ".." in trace.split("/"):
         return f"Trace {trace!r} leads out of the dataset."
+    parts = [part for part in trace.split("/") if part not in ("", ".")]
+    if (normal := "/".join(parts)) != trace:
+        return f"Trace {trace!r} is not in its normal form" + (f", which is {normal!r}." if normal else ".")
     return None

@@ -1,23 +1,21 @@
 """A text is found in a trace, wherever a reader would see it. Letters match whatever their case."""
 
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oddish.viewer.contents import Text, calls, parts, returned, written
 from oddish.viewer.conversations import speaker
+from oddish.viewer.spellings import Spellings
 from oddish.viewer.tracefiles import OpenTrace
 from oddish.viewer.traces import Message
 
 MOST_HITS = 200
 """Messages that are found at once; the search goes on after the last."""
+MOST_BYTES = 12 * 1024 * 1024
+"""Of messages that have to be parsed at once; of a text in most of them that is reached before the hits are."""
 LONGEST = 200
 """Characters that are looked for."""
 _AROUND = 60
-_PLAIN = re.compile(r"[A-Za-z0-9 _.:;,=+*()-]+")
-"""What all who write JSON write as it is."""
-_OTHER = re.compile(r"[^\x00-\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +43,17 @@ def search(trace: OpenTrace, wanted: str, start: int = 1) -> Hits:
     if not wanted:
         return Hits(())
     pattern = re.compile(re.escape(wanted), re.IGNORECASE | (re.ASCII if wanted.isascii() else 0))
+    spellings, left = Spellings(wanted), MOST_BYTES
     found: list[Hit] = []
-    for number in _candidates(trace, wanted, max(start, 1)):
-        if len(found) == MOST_HITS:
+    for number in range(max(start, 1), trace.total + 1):
+        if not spellings.may_be_in(trace.raw(number)):
+            continue
+        if len(found) == MOST_HITS or left <= 0:
             return Hits(tuple(found), number)
+        left -= trace.size(number)
         if (hit := _hit(number, _visible(trace.read(number).message), pattern)) is not None:
             found.append(hit)
     return Hits(tuple(found))
-
-
-def _candidates(trace: OpenTrace, wanted: str, start: int) -> Iterator[int]:
-    """Messages in which it can be: most others are told apart without being parsed."""
-    signs = _signs(wanted)
-    for number in range(start, trace.total + 1):
-        raw = trace.raw(number).lower()
-        if any(sign in raw for sign in signs):
-            yield number
-
-
-def _signs(wanted: str) -> tuple[bytes, ...]:
-    """Bytes of which a message with the text has one, however its JSON is written; in lower case."""
-    if plain := max(_PLAIN.findall(wanted), key=len, default=""):
-        return (plain.lower().encode(),)
-    caseless = [run for run in _OTHER.findall(wanted) if run.lower() == run.upper()]
-    if caseless:
-        longest = max(caseless, key=len)
-        return longest.encode(errors="replace"), json.dumps(longest)[1:-1].lower().encode()
-    return (b"",)
 
 
 def _visible(message: Message) -> str:

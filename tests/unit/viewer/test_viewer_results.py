@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from oddish.viewer import files as files_module
 from oddish.viewer import metrics as metrics_module
-from oddish.viewer.files import LARGE_BYTES, Files
+from oddish.viewer.files import LARGE_BYTES, Files, Reading, parse
 from oddish.viewer.findings import Notes
 from oddish.viewer.results import NOTES_LIMIT, Results
 from support.results import DATASET, KEY, RUN, STEP, SUMMARY, TRACE, TRACE_DOCUMENT, cell, dataset, example, write
@@ -111,6 +112,38 @@ def test_a_large_file_is_parsed_once_for_all_who_ask_at_once(root: Path) -> None
     with ThreadPoolExecutor(4) as pool:
         readings = list(pool.map(lambda _: files.read("large.json", 2 * LARGE_BYTES, reader), range(8)))
     assert {reading.value for reading in readings} == {1}
+
+
+@pytest.mark.parametrize("content", ["{cut", "x" * (LARGE_BYTES + 1), '{"a":' * 200])
+def test_what_cannot_be_read_is_not_looked_at_again_until_it_changes(
+    root: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    looked_at = []
+    monkeypatch.setattr(files_module, "parse", lambda found: looked_at.append(found) or parse(found))
+    write(root, "broken.json", content)
+    files = Files(root)
+
+    def read() -> Reading[str]:
+        return files.read("broken.json", 2 * LARGE_BYTES, lambda document, _: document["a"])
+
+    first = read()
+    assert first.value is None
+    assert (read(), len(looked_at)) == (first, 1)
+    write(root, "broken.json", '{"a": "good"}')
+    assert read() == Reading("good")
+    write(root, "broken.json", content)
+    assert (read(), read().is_stale, len(looked_at)) == (read(), True, 3)
+
+
+@pytest.mark.parametrize(
+    ("trace", "normal"), [("traces/./a.json", "'traces/a.json'"), ("traces//a.json", "'traces/a.json'"), ("./", "")]
+)
+def test_a_path_that_is_not_in_its_normal_form_is_named_as_such(results: Results, trace: str, normal: str) -> None:
+    (finding,) = results.trace("data-agent", "eval-v1", trace).findings
+    assert "is not in its normal form" in finding.found
+    assert normal in finding.found
+    with results.open_trace("data-agent", "eval-v1", trace) as reading:
+        assert reading.findings == (finding,)
 
 
 def test_a_directory_that_is_gone_is_gone(root: Path, results: Results) -> None:

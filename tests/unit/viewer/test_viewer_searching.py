@@ -47,6 +47,9 @@ def trace_of(root: Path, messages: list[dict[str, Any]]) -> Iterator[OpenTrace]:
         ("hay", [1, 3]),
         ("日本", [3]),
         ("ß", [2]),
+        ("GRÖSSE", []),
+        ("Ö", [2]),
+        ("STRAẞE", [2]),
         ('"', [1, 2]),
         (".", []),
         ("gold", []),
@@ -84,6 +87,17 @@ def test_a_search_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
         assert ([hit.number for hit in found.hits], found.goes_on) == ([1, 2], 3)
         rest = search(trace, "same", 4)
         assert ([hit.number for hit in rest.hits], rest.goes_on) == ([4, 5], None)
+
+
+def test_a_text_that_most_messages_may_have_is_looked_for_in_as_many_as_take_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "MOST_BYTES", 100)
+    messages = [{"role": "user", "content": "caf\u00e9 " + "x" * 200}] * 3
+    with trace_of(tmp_path, messages) as trace:
+        found = search(trace, "É")
+        assert ([hit.number for hit in found.hits], found.goes_on) == ([1], 2)
+        assert [hit.number for hit in search(trace, "É", 3).hits] == [3]
 
 
 def test_messages_that_are_none_are_passed_over(tmp_path: Path) -> None:

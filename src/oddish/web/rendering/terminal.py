@@ -26,17 +26,24 @@ _SIMPLE |= frozenset(range(100, 108))
 _FOREGROUND, _BACKGROUND = 38, 48
 _LEVELS = (0, 95, 135, 175, 215, 255)
 _CONVERTER = Ansi2HTMLConverter(inline=False)
+MOST_COLOURS = 20_000
+"""Of one text that are followed: each becomes an element, and a page holds only so many."""
 
 
 def terminal(text: str, most: int = CHARACTERS, lines: int = LINES) -> Rendered:
     """Preformatted, lines beyond ``lines`` folded. What was overwritten on its line is left out and marked ``␍``."""
     shown, left_out = clipped(text, most)
     written = map(_last_written, shown.replace("\r\n", "\n").split("\n"))
-    printed = "".join(_coloured("\n".join(written))).rstrip("\n").split("\n")
+    coloured = _Coloured()
+    printed = "".join(coloured.read("\n".join(written))).rstrip("\n").split("\n")
     head, rest = "\n".join(printed[:lines]), "\n".join(printed[lines:])
     html = _preformatted(head)
     if rest:
         html = folded(html, _preformatted(_in_force(head) + rest), len(printed) - lines)
+    if coloured.is_cut:
+        html += Markup('<p class="small muted">Only the first {} changes of colour are shown.</p>').format(
+            f"{MOST_COLOURS:,}"
+        )
     return Rendered(html, left_out)
 
 
@@ -55,15 +62,21 @@ def _last_written(line: str) -> str:
     return f"\u240d{last}" if last != line.rstrip("\r") else last
 
 
-def _coloured(text: str) -> Iterator[str]:
-    """With simple colours as the only sequences."""
-    end = 0
-    for match in _SEQUENCE.finditer(text):
-        yield visible(text[end : match.start()])
-        end = match.end()
-        if match["codes"] is not None and (codes := list(_codes(match["codes"]))):
-            yield f"\x1b[{';'.join(map(str, codes))}m"
-    yield visible(text[end:])
+class _Coloured:
+    """A text with simple colours as its only sequences, up to ``MOST_COLOURS`` of them."""
+
+    is_cut = False
+
+    def read(self, text: str) -> Iterator[str]:
+        end, left = 0, MOST_COLOURS
+        for match in _SEQUENCE.finditer(text):
+            yield visible(text[end : match.start()])
+            end = match.end()
+            if left > 0 and match["codes"] is not None and (codes := list(_codes(match["codes"]))):
+                left -= len(codes)
+                self.is_cut = left <= 0
+                yield _RESET if self.is_cut else f"\x1b[{';'.join(map(str, codes))}m"
+        yield visible(text[end:])
 
 
 def _codes(sequence: str) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """Characters that are not seen are written out: they can hide text, or show it in another order than it has. Pure."""
 
-import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,14 +8,18 @@ from markupsafe import Markup
 CHARACTERS = 30_000
 """Of one text that are shown."""
 
-_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-_UNSEEN = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+_CONTROL: tuple[tuple[int, int], ...] = ((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F))
+_UNSEEN: tuple[tuple[int, int], ...] = (
+    *((code, code) for code in (0xAD, 0x34F, 0x61C, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0)),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x200E, 0x200F),
+    (0x2028, 0x202E),
+    (0x2060, 0x206F),
+    (0xFFF0, 0xFFFB),
 )
 """Directions, joints that are no part of an emoji or a letter, fillers and separators."""
-_TAGS = "\U000e0000-\U000e0fff"
-_HIDDEN = re.compile(f"[{_CONTROL}{_UNSEEN}{_TAGS}\r]")
+_TAGS = ((0xE0000, 0xE0FFF),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Rendered:
 
 def visible(text: str) -> str:
     """With pictures of control characters, and names of others that are not seen: ``␛``, ``[U+202E]``."""
-    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_named, text.replace("\r\n", "\n"))
+    return text if text.isascii() and text.isprintable() else text.replace("\r\n", "\n").translate(_NAMES)
 
 
 def clipped(text: str, most: int) -> tuple[str, int]:
@@ -39,8 +43,14 @@ def clipped(text: str, most: int) -> tuple[str, int]:
     return text[:most], max(len(text) - most, 0)
 
 
-def _named(match: re.Match[str]) -> str:
-    code = ord(match.group())
+def _named(code: int) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"[U+{code:04X}]"
+
+
+def _names(spans: Iterable[tuple[int, int]]) -> Mapping[int, str]:
+    return {code: _named(code) for first, last in spans for code in range(first, last + 1)}
+
+
+_NAMES = _names((*_CONTROL, *_UNSEEN, *_TAGS))

@@ -1,5 +1,6 @@
 """Text is shown as its writer meant it, as far as that does no harm."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ import pytest
 from oddish.web.rendering.code import code
 from oddish.web.rendering.diff import diff
 from oddish.web.rendering.markdown import markdown
-from oddish.web.rendering.terminal import terminal
+from oddish.web.rendering.terminal import MOST_COLOURS, terminal
 from oddish.web.rendering.visible import visible
 from support.pages import Markup
 
@@ -140,3 +141,11 @@ def test_no_text_takes_long(render: Callable[[str], object], unit: str) -> None:
     began = time.thread_time()
     render(unit * (30_000 // len(unit)))
     assert time.thread_time() - began < PATIENCE
+
+
+def test_a_text_that_changes_its_colour_all_the_time_loses_colours_and_no_character() -> None:
+    shown = str(terminal("\x1b[31mx\x1b[32my" * MOST_COLOURS, most=10**6, lines=10).html)
+    assert "Only the first 20,000 changes of colour are shown." in shown
+    assert shown.count("<span") < MOST_COLOURS
+    assert "".join(re.findall(r"[xy]", re.sub(r"<[^>]*>", "", shown).partition("Only")[0])) == "xy" * MOST_COLOURS
+    assert "Only the first" not in str(terminal("\x1b[31mx" * 100).html)
