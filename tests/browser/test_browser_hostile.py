@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page
 
 from support.browsing import Visit, look, overflow
-from support.hostile_data import ADDRESSES, SAYS
+from support.hostile_data import ADDRESSES, REFUSED, SAYS
 
 FOREIGN = """() => {
   const foreign = "script:not([src^='/assets/']), style, iframe, object, embed, base, img";
@@ -35,7 +35,7 @@ def everything_used(page: Page) -> None:
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_what_files_say_is_text_and_what_is_wrong_with_them_is_said(visit_hostile: Visit, name: str) -> None:
     with visit_hostile() as watched:
-        page = watched.open(ADDRESSES[name])
+        page = watched.open(ADDRESSES[name], status=REFUSED.get(name, 200))
         everything_used(page)
         assert page.evaluate(FOREIGN) == []
         text = page.inner_text("body")

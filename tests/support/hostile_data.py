@@ -132,7 +132,8 @@ ADDRESSES = {
     "project": _LINKS.project(PROJECT),
     "project-broken": _LINKS.project(BROKEN),
     "dataset": _LINKS.dataset(PROJECT, DATASET, show="answer"),
-    "dataset-addressed": _LINKS.dataset(PROJECT, DATASET, q=IMAGE, first=BREAKS_OUT, sort=SCRIPT),
+    "dataset-addressed": _LINKS.dataset(PROJECT, DATASET, **{"q": IMAGE, BREAKS_OUT: SCRIPT}),
+    "dataset-refused": _LINKS.dataset(PROJECT, DATASET, sort=SCRIPT),
     "dataset-broken": _LINKS.dataset(PROJECT, BROKEN),
     "dataset-odd": _LINKS.dataset(PROJECT, ODD),
     "dataset-huge": _LINKS.dataset(PROJECT, HUGE),
@@ -143,9 +144,12 @@ ADDRESSES = {
     "traces-apart-broken": _LINKS.compare(PROJECT, DATASET, _path("broken"), _path("no-list")),
     "run": _LINKS.run(PROJECT, RUN),
     "run-broken": _LINKS.run(PROJECT, BROKEN),
-    "runs": _LINKS.runs(PROJECT, [RUN, NOTHING, IMAGE]),
+    "runs": _LINKS.runs(PROJECT, [RUN, NOTHING]),
+    "runs-refused": _LINKS.runs(PROJECT, [RUN, IMAGE]),
 }
 """Of every page of this directory, by a name for it."""
+REFUSED = {"dataset-refused": 400, "runs-refused": 404}
+"""The status of those that have an error page."""
 SAYS: dict[str, tuple[str, ...]] = {
     "projects": (
         BREAKS_OUT,
@@ -163,7 +167,8 @@ SAYS: dict[str, tuple[str, ...]] = {
     ),
     "project-broken": ("is no JSON object, or only the beginning of one.", "There is no dataset in this project yet."),
     "dataset": (BREAKS_OUT, TASK, MODEL, HARNESS, "n_turns", "is 1e+300, not a whole number from 0, and is left out."),
-    "dataset-addressed": (IMAGE, BREAKS_OUT[:10], SCRIPT[:10]),
+    "dataset-addressed": (IMAGE, BREAKS_OUT[:10], "is no parameter of this page."),
+    "dataset-refused": (SCRIPT[:10], "which is not there to choose."),
     "dataset-broken": ("summary.json", "is no JSON object, or only the beginning of one.", "cannot be shown"),
     "dataset-odd": (
         "is not known and taken to be",
@@ -192,7 +197,8 @@ SAYS: dict[str, tuple[str, ...]] = {
         "has no step.",
     ),
     "run-broken": ("is no JSON object, or only the beginning of one.", "This run has no metrics yet."),
-    "runs": (BREAKS_OUT, IMAGE, "is no run of"),
+    "runs": (BREAKS_OUT, IMAGE),
+    "runs-refused": (IMAGE[:10], "has no run"),
     "dataset-nothing": ("There is no task in this dataset yet.", "is not known and taken to be"),
 }
 """What a page shows: hostile texts as they are, and what is wrong with files."""

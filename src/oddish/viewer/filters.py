@@ -1,17 +1,20 @@
 """What of a dataset is looked at, and how: the query string of its page. Pure.
 
-Nothing in a query string is an error: what cannot be read is left out, with a word about it.
+A value that cannot be read is refused. A parameter of another name may not be meant for the page: it is left out, with
+a word about it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, cast
 from urllib.parse import urlencode
 
+from oddish.errors import InvalidInput
 from oddish.viewer.columns import PIVOTS, Pivot
 from oddish.viewer.fields import shown
 from oddish.viewer.findings import Finding, Notes
+from oddish.viewer.parameters import one_of, whole
 from oddish.viewer.sorting import SORTS
 from oddish.viewer.tables import Table
 
@@ -29,8 +32,6 @@ UNTOLD = "none"
 """The difficulty and the reward mode of tasks that tell none."""
 LONGEST_SEARCH = 1000
 YES = "yes"
-_OFFERED = 12
-"""Values that a notice names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,10 @@ NAMES = tuple(member.name for member in fields(View))
 
 
 def parse(pairs: Iterable[tuple[str, str]], table: Table) -> tuple[View, tuple[Finding, ...]]:
-    """The view that parameters of a request ask for, and what of them was left out."""
+    """The view that parameters of a request ask for, and what of them was left out.
+
+    Raises ``InvalidInput`` for a value that is none of those there are.
+    """
     return _Parameters(pairs).view(table)
 
 
@@ -116,8 +120,7 @@ class _Parameters:
         keys = [column.key for column in table.columns(pivot)]
         first, second = self._choice("first", keys), self._choice("second", keys)
         if first is not None and first == second:
-            self._notes.warning("second", "is the same column as first, and is left out.", "Choose two.")
-            second = None
+            raise InvalidInput(f"first and second are both {shown(first)}.", fix="Choose two columns.")
         view = View(
             pivot=pivot,
             q=self._search(),
@@ -131,8 +134,8 @@ class _Parameters:
             flipped=cast("Flipped | None", self._choice("flipped", FLIPPED)),
             sort=self._choice("sort", [way + name for name in SORTS for way in ("", "-")]) or "index",
             show=cast("Show | None", self._choice("show", SHOWS)) or "question",
-            page=self._whole("page", 1, None),
-            size=self._whole("size", 50, SIZES[-1]),
+            page=whole("page", self._one("page"), 1),
+            size=whole("size", self._one("size"), 50, most=SIZES[-1]),
         )
         return view, self._notes.findings
 
@@ -147,40 +150,22 @@ class _Parameters:
     def _one(self, name: str) -> str | None:
         texts = self._texts.get(name, ())
         if len(texts) > 1:
-            self._notes.warning(name, f"is given {len(texts)} times; the first one counts.")
+            raise InvalidInput(f"{name} is given {len(texts)} times.", fix="Give it once.")
         return texts[0] if texts else None
 
-    def _choice(self, name: str, offered: Collection[str]) -> str | None:
+    def _choice(self, name: str, there: Iterable[str]) -> str | None:
         text = self._one(name)
-        return text if text is None or self._is_offered(name, text, offered) else None
+        return None if text is None else one_of(name, text, there)
 
-    def _choices(self, name: str, offered: Iterable[str | None]) -> tuple[str, ...]:
-        known = list(dict.fromkeys(value or UNTOLD for value in offered))
-        return tuple(text for text in dict.fromkeys(self._texts.get(name, ())) if self._is_offered(name, text, known))
-
-    def _is_offered(self, name: str, text: str, offered: Collection[str]) -> bool:
-        if text not in offered:
-            values = ", ".join([*map(str, list(offered)[:_OFFERED]), *["…"] * (len(offered) > _OFFERED)])
-            fix = f"There is {values}." if values else "There is none in this dataset."
-            self._notes.warning(name, f"is {shown(text)}, and is left out.", fix)
-        return text in offered
+    def _choices(self, name: str, there: Iterable[str | None]) -> tuple[str, ...]:
+        known = list(dict.fromkeys(value or UNTOLD for value in there))
+        return tuple(one_of(name, text, known) for text in dict.fromkeys(self._texts.get(name, ())))
 
     def _search(self) -> str:
         text = (self._one("q") or "").strip()
         if len(text) > LONGEST_SEARCH:
             self._notes.warning("q", f"has {len(text)} characters; the first {LONGEST_SEARCH} are looked for.")
         return text[:LONGEST_SEARCH]
-
-    def _whole(self, name: str, usual: int, most: int | None) -> int:
-        text = self._one(name)
-        if text is None:
-            return usual
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-        if number < 1 or (most is not None and number > most):
-            bound = "a whole number from 1" + (f" to {most}" if most else "")
-            self._notes.warning(name, f"is {shown(text)}; {usual} is taken.", f"It is {bound}.")
-            return usual
-        return number
 
 
 def _pairs(view: View, name: str, default: object) -> list[tuple[str, str]]:

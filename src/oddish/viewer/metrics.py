@@ -9,7 +9,7 @@ from threading import Lock
 from oddish.documents import open_below
 from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding, Notes
-from oddish.viewer.steps import Steps
+from oddish.viewer.steps import MOST_NAMES, MOST_OTHERS, Steps
 
 BYTES_LIMIT = 256 * 1024 * 1024
 MOST_STEPS = 500_000
@@ -118,4 +118,7 @@ class MetricsFile:
         if self._setbacks:
             more = f", and {self._setbacks - 1} more of that kind" if self._setbacks > 1 else ""
             notes.append(Finding("warning", "", f"{self._first_setback}{more}.", "Write each step once, in order."))
+        if count := self._steps.without_column:
+            said = f"has {count}{' or more' if count == MOST_NAMES else ''} metrics that are not shown."
+            notes.append(Finding("warning", "", said, f"{MOST_OTHERS} are beside those of the contract: write fewer."))
         return tuple(entry.below(self._path) for entry in notes)

@@ -3,7 +3,7 @@
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from types import NoneType
 from typing import Any, NamedTuple, overload
 
@@ -14,6 +14,10 @@ from oddish.viewer.findings import Notes
 LINE_LIMIT = 64 * 1024
 MOST_OTHERS = 24
 """Numbers of which the contract does not speak and which have a column."""
+MOST_KEPT = 100_000
+"""Members that have no column and are kept with their steps."""
+MOST_NAMES = 10_000
+"""Of metrics without a column that are counted."""
 _BATCH = 500
 """Lines that are read together."""
 
@@ -44,11 +48,13 @@ _PLAIN = {float, int, NoneType}
 class Steps(Sequence[Step]):
     """In the order of the file."""
 
-    __slots__ = ("_columns", "_length", "_rest")
+    __slots__ = ("_columns", "_kept", "_length", "_rest", "_without_column")
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self._columns = {name: array("d") for name in NAMES}
         self._rest: dict[int, dict[str, Any]] = {}
+        self._kept = 0
+        self._without_column: set[str] = set()
         self._length = 0
         for step in steps:
             self._append(step)
@@ -82,11 +88,17 @@ class Steps(Sequence[Step]):
         there = [name for name, column in self._columns.items() if not all(map(math.isnan, column))]
         return [name for name in NAMES if name in there] + sorted(name for name in there if name not in _NAMES)
 
+    @property
+    def without_column(self) -> int:
+        """Metrics beside the columns, as far as ``MOST_NAMES`` of them are told apart."""
+        return len(self._without_column)
+
     def followed_by(self, other: "Steps") -> "Steps":
         """These and those, as a copy."""
         both = Steps()
         both._columns = {name: column[:] for name, column in self._columns.items()}
-        both._rest, both._length = dict(self._rest), len(self)
+        both._rest, both._kept, both._length = dict(self._rest), self._kept, len(self)
+        both._without_column = set(self._without_column)
         for step in other:
             both._append(step)
         return both
@@ -104,16 +116,19 @@ class Steps(Sequence[Step]):
         """Add lines that are objects of finite numbers; False, and nothing added, where one has to be looked at."""
         try:
             documents = _flat_objects(lines)
-            columns = {
-                name: _numbers([document.get(name) for document in documents])
-                for name in dict.fromkeys([*NAMES, *sorted(set[str]().union(*documents))])
-            }
+            found = sorted(set[str]().union(*documents).difference(NAMES))
+            charted = self._with_column(found)
+            columns = {name: _numbers([document.get(name) for document in documents]) for name in (*NAMES, *charted)}
         except (ValueError, OverflowError):
             return False
-        if any(map(math.isnan, columns["step"])) or not all(map(self._has_column, columns)):
+        if any(map(math.isnan, columns["step"])):
             return False
+        self._make(charted)
         for name, column in self._columns.items():
             column.extend(columns[name] if name in columns else _nothing(len(lines)))
+        if rest := set(found).difference(charted):
+            for position, document in enumerate(documents, start=self._length):
+                self._keep(position, document, rest)
         self._length += len(lines)
         return True
 
@@ -137,26 +152,38 @@ class Steps(Sequence[Step]):
         self._append(Step._make([*values, {name: document[name] for name in document.keys() - _NAMES}]))
 
     def _append(self, step: Step) -> None:
-        values: dict[str, float | None] = dict(zip(NAMES, step[:-1], strict=True))
-        rest = {}
-        for name, value in step.extra.items():
-            number = finite_number(value)
-            if number is not None and number == value and self._has_column(name):
-                values[name] = number
-            else:
-                rest[name] = value
-        if rest:
-            self._rest[len(self)] = rest
+        numbers = {
+            name: number
+            for name, value in step.extra.items()
+            if (number := finite_number(value)) is not None and number == value
+        }
+        charted = self._with_column(sorted(numbers))
+        self._make(charted)
+        self._keep(len(self), step.extra, step.extra.keys() - charted)
+        values = dict(zip(NAMES, step[:-1], strict=True)) | {name: numbers[name] for name in charted}
         for name, column in self._columns.items():
             value = values.get(name)
             column.append(math.nan if value is None else value)
         self._length += 1
 
-    def _has_column(self, name: str) -> bool:
-        """Whether there is one, made now if there may be more of them."""
-        if name not in self._columns and len(self._columns) < len(NAMES) + MOST_OTHERS:
+    def _with_column(self, names: Sequence[str]) -> set[str]:
+        """Those that have a column, and of the others the first ones for which there is still room."""
+        room = len(NAMES) + MOST_OTHERS - len(self._columns)
+        there = [name for name in names if name in self._columns]
+        return {*there, *[name for name in names if name not in self._columns][:room]} if room else set(there)
+
+    def _make(self, names: Iterable[str]) -> None:
+        for name in sorted(set(names).difference(self._columns)):
             self._columns[name] = _nothing(len(self))
-        return name in self._columns
+
+    def _keep(self, position: int, members: Mapping[str, Any], names: Set[str]) -> None:
+        """Members of a step with these names, which have no column, as long as they are not too many."""
+        if self._kept < MOST_KEPT and (rest := {name: members[name] for name in members.keys() & names}):
+            self._rest[position] = rest
+            self._kept += len(rest)
+        for name in names - self._without_column:
+            if len(self._without_column) < MOST_NAMES and finite_number(members.get(name)) is not None:
+                self._without_column.add(name)
 
 
 def _flat_objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:

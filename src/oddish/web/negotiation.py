@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from oddish.errors import InvalidInput
+from oddish.viewer.parameters import one_of
 
 PAGE, TWIN = "text/html", "application/json"
 
@@ -12,9 +12,7 @@ def wants_twin(request: Request) -> bool:
     asked = request.query_params.get("format")
     if asked is None:
         return prefers_twin(request)
-    if asked not in {"json", "html"}:
-        raise InvalidInput(f"The format {asked[:40]!r} is not offered.", fix="Ask for format=json, or leave it out.")
-    return asked == "json"
+    return one_of("format", asked, ("html", "json")) == "json"
 
 
 def prefers_twin(request: Request) -> bool:

@@ -125,7 +125,8 @@ def error_answer(site: Site, request: Request, error: OddishError, *, as_twin: b
     if as_twin:
         return refusal(error)
     title = _TITLES.get(error.status, "This cannot be shown")
-    answer = page_answer(site, request, Page("error.html", title, error, status=error.status))
+    drawn = {"chosen": error.status == 400 and bool(request.url.query)}
+    answer = page_answer(site, request, Page("error.html", title, error, drawn=drawn, status=error.status))
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from oddish.errors import InvalidInput
+from oddish.viewer.parameters import whole
 
 SIZE = 100
 
@@ -29,11 +29,8 @@ class Paging:
 
 def paging(query: QueryParams, total: int, *, size: int = SIZE, name: str = "page") -> Paging:
     """The page that ``query`` asks for, or the last one that there is. Raises ``InvalidInput`` for no number."""
-    asked = query.get(name, "1")
-    if not (asked.isascii() and asked.isdecimal() and 1 <= len(asked) <= 9 and int(asked) > 0):
-        raise InvalidInput(f"{name} is {asked[:40]!r}, no number from 1.", fix=f"Leave {name} out of the address.")
     pages = max(1, -(-total // size))
-    page = min(int(asked), pages)
+    page = min(whole(name, query.get(name), 1), pages)
 
     def address(number: int) -> str | None:
         others = [(key, value) for key, value in query.multi_items() if key != name]

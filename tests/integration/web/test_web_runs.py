@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from oddish.viewer.steps import MOST_OTHERS
+from oddish.web.viewer.training import MOST_CHARTS
 from support.pages import Markup, visitor
 from support.results import RUN, STEP, example, write
 
@@ -89,14 +91,33 @@ def test_runs_can_be_chosen_before_any_is_shown(view: TestClient) -> None:
     assert page.text.count('name="run"') == 2
 
 
-def test_what_is_no_run_and_what_is_too_much_is_said(view: TestClient, root: Path) -> None:
+def test_what_is_too_much_for_one_drawing_is_said(view: TestClient, root: Path) -> None:
     for number in range(7):
         write(root, f"projects/data-agent/runs/r{number}/run.json", {})
-    answer = view.get(RUNS, params={"run": ["gone", *(f"r{number}" for number in range(7))]})
+    answer = view.get(RUNS, params={"run": [f"r{number}" for number in range(7)]})
     assert answer.status_code == 200
+    assert "names 7 runs, of which the first 6 are shown" in " ".join(Markup(answer.text).text.split())
+
+
+def test_of_many_metrics_some_are_drawn_and_the_others_looked_for(view: TestClient, root: Path) -> None:
+    chosen = [f"r{number}" for number in range(6)]
+    for run in chosen:
+        write(root, f"projects/data-agent/runs/{run}/run.json", {})
+        names = {f"{run}/metric-{number:04}": number for number in range(400)}
+        write(root, f"projects/data-agent/runs/{run}/train/metrics.jsonl", lines(names))
+    answer = view.get(RUNS, params={"run": chosen})
+    of = len(STEP) - 2 + 6 * MOST_OTHERS
+    assert answer.text.count("<figcaption>") == MOST_CHARTS
     text = " ".join(Markup(answer.text).text.split())
-    assert "run=gone is no run of data-agent." in text
-    assert "names 7 runs, of which the first 6 are shown" in text
+    assert f"{MOST_CHARTS} of {of} metrics; look for the others by their names." in text
+    assert f"has {400 - MOST_OTHERS} metrics that are not shown." in text
+    assert [field["value"] for field in Markup(answer.text).all("input") if field.get("name") == "metric"] == [""]
+    found = view.get(RUNS, params={"run": chosen, "metric": "R5 0003"})
+    assert found.text.count("<figcaption>") == 1
+    assert f"1 of 1 metric with “R5 0003”, of {of} in all." in " ".join(Markup(found.text).text.split())
+    twin = view.get(f"{RUNS}/r0", params={"metric": HOSTILE, "format": "json"}).json()
+    assert twin["metrics"] == {"find": HOSTILE.strip(), "shown": 0, "found": 0, "of": of - 5 * MOST_OTHERS}
+    assert HOSTILE.strip() in Markup(view.get(f"{RUNS}/r0", params={"metric": HOSTILE}).text).text
 
 
 def test_new_steps_are_another_version_and_a_page_without_any_is_kept(view: TestClient, root: Path) -> None:

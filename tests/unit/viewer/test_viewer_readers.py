@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oddish.viewer import steps as steps_module
 from oddish.viewer.aggregates import summary_document
 from oddish.viewer.fields import SHOWN
 from oddish.viewer.findings import MOST, Notes
@@ -288,3 +289,19 @@ def test_metrics_of_which_the_contract_does_not_speak_are_kept_with_or_without_a
     steps = steps_in(json.dumps({"step": 1} | document).encode())
     assert steps[0].extra == document
     assert len(steps.names()) == MOST_OTHERS + 1
+
+
+def test_metrics_beyond_the_columns_are_counted_and_kept_as_far_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(steps_module, "MOST_KEPT", 100)
+    members = {f"m{number:03}": float(number) for number in range(MOST_OTHERS + 60)}
+    line = json.dumps(STEP | members).encode()
+    plain, one_by_one = Steps(), Steps()
+    plain.read([line] * 3, 1, Notes())
+    for _ in range(3):
+        one_by_one.read([line, b"{}"], 1, Notes())
+    for steps in (plain, one_by_one):
+        assert steps.names() == [*STEP, *sorted(members)[:MOST_OTHERS]]
+        assert steps.without_column == 60
+        assert [len(step.extra) for step in steps if step.step] == [len(members), len(members), MOST_OTHERS]

@@ -29,7 +29,7 @@ def test_pages_of_a_list_know_their_neighbours() -> None:
     assert (nothing.first, nothing.last, nothing.pages, nothing.of([])) == (0, 0, 1, [])
 
 
-@pytest.mark.parametrize("asked", ["0", "-1", "x", "1.5", "", "²", "9" * 30])
+@pytest.mark.parametrize("asked", ["0", "-1", "x", "1.5", " ", "²", "9" * 30])
 def test_a_page_that_is_no_number_is_refused(asked: str) -> None:
     with pytest.raises(InvalidInput, match="page is"):
         paging(QueryParams({"page": asked}), 10)

@@ -104,7 +104,7 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str) -> Markup:
 def _details(title: str, table: Table) -> Markup:
     said = f"{table.of:,} rows" if len(table.rows) == table.of else f"{len(table.rows):,} of {table.of:,} rows"
     head = element("tr", *(element("th", name, scope="col") for name in table.columns))
-    body = joined(element("tr", *(element("td", _cell(value)) for value in row)) for row in table.rows)
+    body = joined(map(_row, table.rows))
     links = Markup(" ").join(element("a", name, href=address) for name, address in table.links)
     return element(
         "details",
@@ -120,6 +120,11 @@ def _details(title: str, table: Table) -> Markup:
         ),
         class_="chart-data",
     )
+
+
+def _row(values: Sequence[Value]) -> Markup:
+    """Joined as one: an element for each cell takes ten times as long."""
+    return Markup("<tr><td>{}</td></tr>").format(Markup("</td><td>").join(map(_cell, values)))
 
 
 def _cell(value: Value) -> str:

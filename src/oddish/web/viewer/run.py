@@ -10,7 +10,7 @@ from oddish.web.viewer.training import training
 def show(shelf: Shelf, request: Request) -> Page:
     """A training run: its curves and what it came to."""
     project, run = shelf.run(request)
-    model, found = training(shelf, project, [run])
+    model, found = training(shelf, project, [run], request.query_params)
     others = [other for other in shelf.results.runs(project).ids if other != run]
     drawn = {
         "charts": found.charts,

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from oddish.viewer.findings import Finding
 from oddish.web.pages import Page
 from oddish.web.viewer.shelf import Shelf
-from oddish.web.viewer.training import TrainedRun, training
+from oddish.web.viewer.training import Charted, TrainedRun, training
 
 MOST = 6
 """Runs that can be told apart in a chart."""
@@ -26,6 +26,7 @@ class Choice:
 class Runs:
     project: str
     runs: tuple[TrainedRun, ...]
+    metrics: Charted
     choices: tuple[Choice, ...]
     """The project's runs."""
     of: int
@@ -38,14 +39,15 @@ def show(shelf: Shelf, request: Request) -> Page:
     project = shelf.project(request)
     listing = shelf.results.runs(project)
     asked = list(dict.fromkeys(request.query_params.getlist("run")))
-    there = [run for run in asked if run in listing.ids]
-    found, drawn = training(shelf, project, there[:MOST])
+    if (gone := next((run for run in asked if run not in listing.ids), None)) is not None:
+        raise shelf.no_run(project, gone)
+    found, drawn = training(shelf, project, asked[:MOST], request.query_params)
     choices = tuple(
-        Choice(run, _label(shelf, project, run), run in there[:MOST])
-        for run in [*there, *(run for run in listing.ids if run not in there)][:MOST_CHOICES]
+        Choice(run, _label(shelf, project, run), run in asked[:MOST])
+        for run in [*asked, *(run for run in listing.ids if run not in asked)][:MOST_CHOICES]
     )
-    findings = (*_left_out(project, asked, there), *listing.findings, *found.findings)
-    model = Runs(project, found.runs, choices, len(listing.ids), findings)
+    findings = (*_left_out(asked), *listing.findings, *found.findings)
+    model = Runs(project, found.runs, found.metrics, choices, len(listing.ids), findings)
     names = {"charts": drawn.charts, "version": drawn.version}
     return Page("viewer/runs.html", "Training runs", model, trail=shelf.trail(project), drawn=names)
 
@@ -55,11 +57,8 @@ def _label(shelf: Shelf, project: str, run: str) -> str:
     return (found and found.label) or run
 
 
-def _left_out(project: str, asked: Sequence[str], there: Sequence[str]) -> list[Finding]:
-    gone = [run for run in asked if run not in there]
-    findings = [Finding("warning", f"run={run[:80]}", f"is no run of {project}.") for run in gone]
-    if len(there) > MOST:
-        findings.append(
-            Finding("warning", "run", f"names {len(there)} runs, of which the first {MOST} are shown.", "Choose fewer.")
-        )
-    return findings
+def _left_out(asked: Sequence[str]) -> list[Finding]:
+    if len(asked) <= MOST:
+        return []
+    said = f"names {len(asked)} runs, of which the first {MOST} are shown."
+    return [Finding("warning", "run", said, "Choose fewer.")]

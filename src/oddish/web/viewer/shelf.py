@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from oddish.errors import NotFound
+from oddish.viewer.parameters import offered
 from oddish.viewer.results import Results
 from oddish.viewer.versions import Versions
 from oddish.web.pages import Attachment, Link, Page
@@ -29,22 +30,28 @@ class Shelf:
         """The id in the address. Raises ``NotFound`` where there is no such project."""
         project = str(request.path_params["project"])
         if not self.results.has_project(project):
-            raise NotFound(f"There is no project {project!r} in {self.label}.", fix="Choose one of those there are.")
+            raise NotFound(
+                f"There is no project {project!r} in {self.label}.", fix=offered(self.results.projects().ids)
+            )
         return project
 
     def dataset(self, request: Request) -> tuple[str, str]:
         """The ids in the address: of the project and of the dataset. Raises ``NotFound``."""
         project, dataset = self.project(request), str(request.path_params["dataset"])
         if not self.results.has_dataset(project, dataset):
-            raise NotFound(f"Project {project!r} has no dataset {dataset!r}.", fix="Choose one of those it has.")
+            there = self.results.datasets(project).ids
+            raise NotFound(f"Project {project!r} has no dataset {dataset!r}.", fix=offered(there))
         return project, dataset
 
     def run(self, request: Request) -> tuple[str, str]:
         """The ids in the address: of the project and of the run. Raises ``NotFound``."""
         project, run = self.project(request), str(request.path_params["run"])
         if not self.results.has_run(project, run):
-            raise NotFound(f"Project {project!r} has no run {run!r}.", fix="Choose one of those it has.")
+            raise self.no_run(project, run)
         return project, run
+
+    def no_run(self, project: str, run: str) -> NotFound:
+        return NotFound(f"Project {project!r} has no run {run!r}.", fix=offered(self.results.runs(project).ids))
 
     def trail(self, project: str | None = None, dataset: str | None = None) -> list[Link]:
         """The pages above one of this directory, of a project or of a dataset."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from starlette.datastructures import QueryParams
 
 from oddish.viewer.curves import Metric, Progress, curve, flat_steps, metrics, progress
 from oddish.viewer.findings import Finding
@@ -15,6 +16,10 @@ from oddish.web.viewer.shelf import Shelf
 TOLD_STEPS = 1_000
 BAND = "± one standard deviation"
 FLAT = "flat steps: they taught nothing"
+MOST_CHARTS = 36
+"""At once: of a single run all that have steps of their own."""
+LONGEST = 100
+"""Characters of what is looked for in the names of metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +36,34 @@ class TrainedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Charted:
+    """Which metrics are drawn."""
+
+    find: str
+    """Words that are all in the name."""
+    shown: int
+    found: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     project: str
     runs: tuple[TrainedRun, ...]
+    metrics: Charted
     findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     charts: tuple[Markup, ...]
-    """One for each metric."""
+    """One for each metric that is shown."""
     version: str
     """Another one when there is anything new to see."""
 
 
-def training(shelf: Shelf, project: str, ids: Sequence[str]) -> tuple[Training, Drawn]:
-    """The runs, which are there, and charts of their metrics."""
+def training(shelf: Shelf, project: str, ids: Sequence[str], query: QueryParams) -> tuple[Training, Drawn]:
+    """The runs, which are there, and charts of those of their metrics that ``metric`` in the query asks for."""
     readings = [(shelf.results.run(project, run), shelf.results.metrics(project, run)) for run in ids]
     steps = [found.value.steps if found.value else Steps() for _, found in readings]
     runs = tuple(
@@ -62,15 +79,24 @@ def training(shelf: Shelf, project: str, ids: Sequence[str]) -> tuple[Training, 
         for identity, (run, _), taken in zip(ids, readings, steps, strict=True)
     )
     findings = tuple(finding for pair in readings for reading in pair for finding in reading.findings)
-    charts = tuple(_charts(runs, steps))
+    find = query.get("metric", "").strip()[:LONGEST]
+    there = metrics(steps)
+    chosen = [metric for metric in there if _is_named(metric, find)]
+    charts = tuple(_charts(runs, steps, chosen[:MOST_CHARTS]))
+    charted = Charted(find, len(charts), len(chosen), len(there))
     seen = repr([(run.label, run.progress) for run in runs]) + "".join(charts)
-    return Training(project, runs, findings), Drawn(charts, hashlib.sha256(seen.encode()).hexdigest()[:16])
+    return Training(project, runs, charted, findings), Drawn(charts, hashlib.sha256(seen.encode()).hexdigest()[:16])
 
 
-def _charts(runs: Sequence[TrainedRun], steps: Sequence[Steps]) -> Iterator[Markup]:
+def _is_named(metric: Metric, find: str) -> bool:
+    name = f"{metric.name} {metric.label}".casefold()
+    return all(word in name for word in find.casefold().split())
+
+
+def _charts(runs: Sequence[TrainedRun], steps: Sequence[Steps], shown: Sequence[Metric]) -> Iterator[Markup]:
     names = _names(runs)
     links = [("CSV" if len(runs) == 1 else f"CSV of {name}", run.csv) for name, run in zip(names, runs, strict=True)]
-    for metric in metrics(steps):
+    for metric in shown:
         series = [_series(name, taken, metric) for name, taken in zip(names, steps, strict=True)]
         yield line_chart(metric.label, series, x_label="step", band_label=BAND, marks_label=FLAT, links=links)
 
