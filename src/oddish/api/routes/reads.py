@@ -29,13 +29,16 @@ type Limit = Annotated[int, Query(ge=1, le=2000)]
 type Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 type Waits = Mapping[str, waiting.QueueInfo]
 
-_SHOWN = [name for name in TrialResponse.model_fields if hasattr(Trial, name)]
+_READ = [name for name in Trial._fields if name in TrialResponse.model_fields]
+_DERIVED = [name for name in TrialResponse.model_fields if name not in _READ and hasattr(Trial, name)]
 _ABSENT = {
     name: member.get_default(call_default_factory=True)
     for name, member in TrialResponse.model_fields.items()
-    if name not in _SHOWN
+    if name not in (*_READ, *_DERIVED)
 }
-_shown = operator.attrgetter(*_SHOWN)
+_MEMBERS = (*_READ, *_DERIVED, *_ABSENT)
+_read = operator.itemgetter(*map(Trial._fields.index, _READ))
+_derived = operator.attrgetter(*_DERIVED)
 
 router = new_router()
 
@@ -138,7 +141,7 @@ def _trial(trial: Trial, waits: Waits) -> TrialResponse:
 
 def trial_members(trial: Trial, waits: Waits) -> dict[str, Any]:
     """What ``TrialResponse`` says of the trial, without its checks: of thousands, they take as long as all the rest."""
-    members = _ABSENT | dict(zip(_SHOWN, _shown(trial), strict=True))
+    members = dict(zip(_MEMBERS, (*_read(trial), *_derived(trial), *_ABSENT.values()), strict=True))
     if (wait := waits.get(trial.id)) is not None:
         members["queue_info"] = QueueInfo.model_validate(wait).model_dump()
     return members
