@@ -221,5 +221,6 @@ ADDRESSES = {
     "run": _LINKS.run(BENCH, RUNS[0]),
     "runs": _LINKS.runs(BENCH, []),
     "runs-chosen": _LINKS.runs(BENCH, [*RUNS]),
+    "runs-found": _LINKS.runs(BENCH, [*RUNS], metric="rollouts"),
 }
 """Of every page of this directory, by a name for it."""
