@@ -33,7 +33,9 @@ def one_of(name: str, text: str, there: Iterable[str]) -> str:
 
 
 def offered(there: Iterable[str]) -> str:
-    """What could have been named, as far as a sentence holds it."""
+    """What to name instead, as far as a sentence holds it."""
     first = list(islice(there, OFFERED + 1))
+    if not first:
+        return "There is none to choose."
     named = ", ".join([*(shown(value)[1:-1] for value in first[:OFFERED]), *["…"] * (len(first) > OFFERED)])
-    return f"There is {named}." if named else "There is none."
+    return f"Choose one of {named}." if len(first) > 1 else f"Choose {named}."

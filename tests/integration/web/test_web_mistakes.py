@@ -9,22 +9,22 @@ from support.results import TRACE, example
 PROJECT = "/projects/data-agent"
 DATASET = f"{PROJECT}/datasets/eval-v1"
 MISTAKES = [
-    (f"{DATASET}?passed=some", 400, 'passed is "some"', "There is any, all, none."),
-    (f"{DATASET}?difficulty=odd", 400, 'difficulty is "odd"', "There is easy."),
+    (f"{DATASET}?passed=some", 400, 'passed is "some"', "Choose one of any, all, none."),
+    (f"{DATASET}?difficulty=odd", 400, 'difficulty is "odd"', "Choose easy."),
     (f"{DATASET}?first=a|b", 400, 'first is "a|b"', "mini-swe-agent"),
     (f"{DATASET}?page=x", 400, 'page is "x", no whole number from 1.', "leave it out"),
     (f"{DATASET}?size=1000", 400, 'size is "1000", no whole number from 1 to 200.', "leave it out"),
     (f"{DATASET}?sort=id&sort=id", 400, "sort is given 2 times.", "Give it once."),
-    (f"{DATASET}?format=xml", 400, 'format is "xml"', "There is html, json."),
+    (f"{DATASET}?format=xml", 400, 'format is "xml"', "Choose one of html, json."),
     ("/?page=0", 400, 'page is "0"', "leave it out"),
     (f"{PROJECT}?runs=-1", 400, 'runs is "-1"', "leave it out"),
     (f"{DATASET}/trace/{TRACE}?limit=201", 400, 'limit is "201", no whole number from 1 to 200.', "leave it out"),
     (f"{DATASET}/compare?left={TRACE}", 400, "No trace is named for the right side.", "right=PATH"),
     (f"{DATASET}/compare?left={TRACE}&right={TRACE}&from=1e3", 400, 'from is "1e3"', "leave it out"),
-    (f"{PROJECT}/runs?run=gone", 404, "has no run 'gone'", "There is rl-1."),
-    (f"{PROJECT}/runs/gone", 404, "has no run 'gone'", "There is rl-1."),
-    (f"{PROJECT}/datasets/gone", 404, "has no dataset 'gone'", "There is eval-v1."),
-    ("/projects/gone", 404, "no project 'gone'", "There is data-agent."),
+    (f"{PROJECT}/runs?run=gone", 404, "has no run 'gone'", "Choose rl-1."),
+    (f"{PROJECT}/runs/gone", 404, "has no run 'gone'", "Choose rl-1."),
+    (f"{PROJECT}/datasets/gone", 404, "has no dataset 'gone'", "Choose eval-v1."),
+    ("/projects/gone", 404, "no project 'gone'", "Choose data-agent."),
     (f"{DATASET}/trace/traces/gone.json", 404, "no trace 'traces/gone.json'", "Choose another attempt."),
 ]
 

@@ -79,14 +79,20 @@ def test_a_change_goes_back_to_the_first_page() -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("sort=cost", 'sort is "cost", which is not there to choose. There is index, -index, id, -id, difficulty, '),
-        ("passed=some", 'passed is "some", which is not there to choose. There is any, all, none.'),
-        ("pivot=task", 'pivot is "task", which is not there to choose. There is both, model, harness.'),
-        ("difficulty=esay", 'difficulty is "esay", which is not there to choose. There is easy, hard & long, none.'),
+        (
+            "sort=cost",
+            'sort is "cost", which is not there to choose. Choose one of index, -index, id, -id, difficulty, ',
+        ),
+        ("passed=some", 'passed is "some", which is not there to choose. Choose one of any, all, none.'),
+        ("pivot=task", 'pivot is "task", which is not there to choose. Choose one of both, model, harness.'),
+        (
+            "difficulty=esay",
+            'difficulty is "esay", which is not there to choose. Choose one of easy, hard & long, none.',
+        ),
         ("difficulty=easy&difficulty=odd", 'difficulty is "odd", which is not there'),
-        ("disagreement=1", 'disagreement is "1", which is not there to choose. There is yes.'),
-        ("first=z|x", 'first is "z|x", which is not there to choose. There is a|x, a|y, b & c|x.'),
-        ("pivot=model&first=a|x", 'first is "a|x", which is not there to choose. There is a, b & c.'),
+        ("disagreement=1", 'disagreement is "1", which is not there to choose. Choose yes.'),
+        ("first=z|x", 'first is "z|x", which is not there to choose. Choose one of a|x, a|y, b & c|x.'),
+        ("pivot=model&first=a|x", 'first is "a|x", which is not there to choose. Choose one of a, b & c.'),
         ("first=a|x&second=a|x", 'first and second are both "a|x". Choose two columns.'),
         ("page=0", 'page is "0", no whole number from 1. Correct page, or leave it out of the address.'),
         ("page=٣", 'page is "٣", no whole number from 1.'),
