@@ -140,3 +140,13 @@ async def test_entries_of_unknown_size_are_measured(tmp_path: Path) -> None:
     (tmp_path / "found" / "data").write_bytes(os.urandom(100 * KILOBYTE))
     assert DirectoryCache(tmp_path, 200 * KILOBYTE).evict() == ()
     assert DirectoryCache(tmp_path, 50 * KILOBYTE).evict() == ("found",)
+
+
+async def test_an_entry_is_discarded_unless_it_is_in_use(tmp_path: Path) -> None:
+    cache = DirectoryCache(tmp_path)
+    await fill(cache, "a", 1)
+    async with cache.hold("b", making(1)):
+        assert [cache.discard(name) for name in ("a", "b", "absent")] == [True, False, False]
+    assert names(tmp_path) == ["b"]
+    assert cache.discard("b") is True
+    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from click.testing import CliRunner, Result
+from moto.server import ThreadedMotoServer
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.cli import cli
@@ -20,6 +21,7 @@ from oddish.exports.retention import KEPT, delete_orphans
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.viewer.results import Results
+from support.fleet import CREDENTIALS
 from support.harbor_jobs import TRIALS
 from support.results import DATASET, EXPORT, PROJECT, RUN, SUMMARY, TRACE, packed
 
@@ -235,16 +237,33 @@ def test_an_organisation_keeps_no_more_than_its_share(start: Callable[[Settings]
     assert client.put(f"{PAGE[:-1]}3", content=third).status_code == 200
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a store that speaks S3."""
+    storage = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    storage.start()
+    host, port = storage.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    httpx2.put(f"{endpoint}/artifacts", trust_env=False).raise_for_status()
+    for name, value in (CREDENTIALS | {"AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}).items():
+        monkeypatch.setenv(name, value)
+    yield "s3://artifacts/evals"
+    storage.stop()
+
+
 def test_every_server_shows_what_one_of_them_was_sent(
-    start: Callable[[Settings], Server], settings: Settings, tmp_path: Path
+    start: Callable[[Settings], Server], settings: Settings, tmp_path: Path, bucket: str
 ) -> None:
-    first, second = start(settings), start(settings.model_copy(update={"home": tmp_path / "second"}))
+    shared = settings.model_copy(update={"storage_url": bucket})
+    first, second = start(shared), start(shared.model_copy(update={"home": tmp_path / "second"}))
     sent = put(first.client())
     assert second.client().get(PAGE).status_code == 200
     assert unpacked(second) == {sent["sha256"]}
-    put(first.client(), described("Other words."))
+    assert put(first.client(), described("Other words."))["sha256"] != sent["sha256"]
+    assert len(archives(first)) == 1
     first.client().delete(PAGE)
     assert second.client().get(PAGE).status_code == 404
+    assert archives(first) == []
 
 
 def test_a_machine_keeps_what_was_looked_at_last(start: Callable[[Settings], Server], settings: Settings) -> None:
