@@ -27,6 +27,8 @@ type Params = Mapping[str, str | int | bool]
 DEFAULT_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0, read=300.0)
 """Of each piece that is sent and of the answer after the last one, not of the whole."""
+CHECKED_UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0, read=1800.0)
+"""The same where the server reads all of it, of tens of thousands of files, before it answers."""
 DOWNLOAD_TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
 """Of each piece that arrives, not of the whole."""
 STREAM_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)
@@ -162,7 +164,7 @@ class Connection:
         def request() -> httpx2.Request:
             file.seek(0)
             url = f"{self.base_url}{path}"
-            return self._http.build_request("PUT", url, content=file, headers=headers, timeout=UPLOAD_TIMEOUT)
+            return self._http.build_request("PUT", url, content=file, headers=headers, timeout=CHECKED_UPLOAD_TIMEOUT)
 
         response, _ = self._send(self._http, request, self.storage_pace, may_repeat=True)
         if not response.is_success:

@@ -64,6 +64,7 @@ class Files:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept_bytes = 0
         self._failed: OrderedDict[str, _Failed] = OrderedDict()
         self._lock = Lock()
         self._one_at_a_time = Lock()
@@ -127,16 +128,16 @@ class Files:
         """Everything below a directory that is gone."""
         with self._lock:
             for name in [name for name in self._kept if name.startswith(f"{path}/")]:
-                del self._kept[name]
+                self._kept_bytes -= self._kept.pop(name).size
 
     def _keep(self, path: str, kept: _Kept) -> None:
         with self._lock:
+            before = self._kept.pop(path, None)
             self._kept[path] = kept
-            self._kept.move_to_end(path)
-            total = sum(entry.size for entry in self._kept.values())
-            while total > KEPT_BYTES and len(self._kept) > 1:
+            self._kept_bytes += kept.size - (before.size if before else 0)
+            while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
                 _, dropped = self._kept.popitem(last=False)
-                total -= dropped.size
+                self._kept_bytes -= dropped.size
 
 
 @contextmanager

@@ -293,3 +293,24 @@ def test_a_line_without_an_end_is_not_read_to_its_end(root: Path, monkeypatch: p
     assert found.value is not None
     assert [step.step for step in found.value.steps] == [1]
     assert "line 2: is beyond what is read" in f"{found.findings[0].place}: {found.findings[0].found}"
+
+
+def test_as_many_bytes_of_files_are_remembered_as_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "KEPT_BYTES", 300)
+    for name in "abc":
+        write(tmp_path, f"in/{name}.json", {"text": name * 88})
+    files, reader = Files(tmp_path), lambda document, notes: dict(document)
+
+    def read(name: str) -> object:
+        return files.read(f"in/{name}.json", NOTES_LIMIT, reader).value
+
+    first = {name: read(name) for name in "abc"}
+    assert [read(name) is first[name] for name in "abc"] == [True, True, True]
+    write(tmp_path, "in/b.json", {"text": "longer" * 30})
+    changed = read("b")
+    assert [read(name) is first[name] for name in "ca"] == [True, False]
+    assert read("b") is changed
+    files.forget("in")
+    assert [read(name) for name in "abc"] == [first["a"], changed, first["c"]]
