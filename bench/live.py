@@ -1,4 +1,4 @@
-"""Live transcripts: trials that talk without a pause, each with a follower: what arrives, when, and what it takes."""
+"""Live transcripts: trials that talk without a pause, followed or not: what arrives, when, and what it takes."""
 
 import os
 import tempfile
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 
 import psycopg
 
@@ -25,7 +26,7 @@ from oddish.stack import client as stack_client
 
 WARM_UP_SECONDS = 5.0
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "the longest": 1.0}
-NEVER = {"ODDISH_LIVE_INTERVAL_SECONDS": "3600"}
+NEVER = {"ODDISH_LIVE_UNFOLLOWED_INTERVAL_SECONDS": "3600"}
 """Of a worker that does not look at what its trials say."""
 
 
@@ -44,15 +45,17 @@ class Round:
 def live(options: Options) -> str:
     trials, seconds = (4, 15.0) if options.quick else (20, 60.0)
     followed = measured(trials, seconds, followed=True)
-    alone = measured(trials, seconds, followed=False)
-    return report(trials, int(RATE * seconds), followed, alone)
+    alone = measured(trials, seconds)
+    unread = measured(trials, seconds, settings=NEVER)
+    return report(trials, int(RATE * seconds), followed, alone, unread)
 
 
-def measured(trials: int, seconds: float, *, followed: bool) -> Round:
+def measured(
+    trials: int, seconds: float, *, followed: bool = False, settings: Mapping[str, str] = MappingProxyType({})
+) -> Round:
     slots = {"ODDISH_WORKER_CONCURRENCY": str(trials), "ODDISH_DEFAULT_CONCURRENCY": str(trials)}
-    looks = {} if followed else NEVER
     with (
-        variables(slots | looks),
+        variables({**slots, **settings}),
         stack() as client,
         tempfile.TemporaryDirectory() as directory,
         talking.gate(trials) as (url, barrier),
@@ -114,19 +117,27 @@ def events() -> tuple[int, int]:
     return row
 
 
-def report(trials: int, lines: int, followed: Round, alone: Round) -> str:
+def report(trials: int, lines: int, followed: Round, alone: Round, unread: Round) -> str:
     lost = sum(lines - len({*one.numbers}) for one in followed.followers)
     disordered = sum(one.numbers != sorted({*one.numbers}) for one in followed.followers)
     latencies = [latency for one in followed.followers for latency in one.latencies]
     marks = ", ".join(f"{name} {percentile(latencies, share):.2f} s" for name, share in MARKS.items())
-    more = (followed.processor["the worker"] - alone.processor["the worker"]) / trials
+    watched, kept = (more(part.processor, unread.processor) / trials for part in (followed, alone))
     one = followed.processor["the trials"] / trials
     said = (
         f"{trials} trials, each says {RATE} lines a second, {lines:,} in all; {followed.succeeded} succeeded",
         f"lines that never arrived: {lost} of {trials * lines:,}; followers with repetitions or disorder: {disordered}",
         f"from a line to its follower: {marks}",
         f"in the database: {followed.stored:,} events in {followed.stored_bytes / 2**20:.1f} MiB",
-        f"the worker takes {more:.2f} % of a processor more for each trial, which itself takes {one:.2f} %",
+        f"worker and database take {watched:.2f} % of a processor more for each trial followed, {kept:.2f} % "
+        f"for one that nobody follows; it takes {one:.2f} % itself",
     )
-    shares = [(name, *(f"{part.processor[name]:.1f}" for part in (followed, alone))) for name in followed.processor]
-    return "\n".join((*said, "", markdown(("percent of a processor", "followed", "not followed"), shares)))
+    rounds = (followed, alone, unread)
+    shares = [(name, *(f"{part.processor[name]:.1f}" for part in rounds)) for name in followed.processor]
+    heads = ("percent of a processor", "followed", "not followed", "not looked at")
+    return "\n".join((*said, "", markdown(heads, shares)))
+
+
+def more(taken: Mapping[str, float], without: Mapping[str, float]) -> float:
+    """What worker and database take together."""
+    return sum(taken[name] - without[name] for name in ("the worker", "the database"))

@@ -261,7 +261,10 @@ class Settings(BaseSettings):
     heartbeat_seconds: Seconds = Field(5, description="Time between two renewals of a worker's lease.")
     poll_seconds: Seconds = Field(5, description="Longest time between two looks at the queue without a wake-up.")
     live_interval_seconds: Seconds = Field(
-        1, description="Time between two looks at what running agents wrote; half of it after news."
+        1, description="Time between two looks at what agents write whose trials are followed; half of it after news."
+    )
+    live_unfollowed_interval_seconds: Seconds = Field(
+        5, description="The same for trials that nobody follows: as late is what is kept of them, costs included."
     )
     live_max_events: Positive = Field(5000, description="Most events of one attempt that can be followed live.")
     max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from oddish.identity.principal import MEMBER, Principal, Scope
+from oddish.trials.audience import Audience
 from oddish.trials.events import StoredEntry, page
-from support.deployments import Deployment, RunningWorker
+from oddish.trials.following import Place, live_page
+from support.deployments import ORG, USER, Deployment, RunningWorker
 from support.waiting import until
 
 pytestmark = pytest.mark.anyio
+
+SOMEBODY = Principal("key", ORG, USER, USER, MEMBER, Scope.READ)
 
 
 async def said(deployment: Deployment, trial_id: str, attempt: int = 1) -> list[str]:
@@ -25,8 +30,12 @@ async def said(deployment: Deployment, trial_id: str, attempt: int = 1) -> list[
 
 
 async def until_said(deployment: Deployment, trial_id: str, words: str, attempt: int = 1) -> None:
+    """Follows the trial, and says so each time: workers that have just begun may not have heard it before."""
+
     async def found() -> bool:
-        return words in await said(deployment, trial_id, attempt)
+        async with deployment.database.begin() as connection:
+            seen = await live_page(connection, SOMEBODY, trial_id, Place(), Audience())
+        return seen.attempt == attempt and words in [event.payload["text"] for event in seen.events]
 
     await until(found)
 

@@ -39,6 +39,7 @@ from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
 from oddish.tasks.files import TaskFiles
 from oddish.trials import deployment
+from oddish.trials.audience import Audience
 from oddish.trials.events import LIVE_CHANNEL
 from oddish.trials.policy import Policy
 from oddish.web.viewer.shelf import Shelf
@@ -69,6 +70,8 @@ class Services:
     backlog: Recent[Backlog]
     feeds: Feeds[Told]
     """Of trials."""
+    audience: Audience
+    """Of the same trials, as the workers know it."""
     gateway_feeds: Feeds[Sequence[Event]]
     """Of jobs of the gateway."""
     shelves: Mapping[str, Shelf]
@@ -104,6 +107,7 @@ class Services:
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
             feeds=Feeds(settings.database_url, LIVE_CHANNEL),
+            audience=Audience(),
             gateway_feeds=Feeds(settings.database_url, CHANNEL),
             shelves=shelves(settings.viewer_directories),
             exports=Keeper(engine, store, unpacked, limits, quota=settings.export_quota_bytes),

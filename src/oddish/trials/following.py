@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.db.tables import attempts, trials
 from oddish.identity.principal import Principal
+from oddish.trials.audience import FOLLOWED_CHANNEL, NOT_BEGUN, Audience
 from oddish.trials.events import PAGE_LIMIT, StoredEntry, page
 from oddish.trials.ledger import FIGURES, Spending
 from oddish.trials.live import is_live
@@ -54,22 +55,26 @@ async def live_page(
     principal: Principal,
     trial_id: str,
     place: Place,
+    audience: Audience,
     *,
     limit: int = PAGE_LIMIT,
     published_in: str | None = None,
 ) -> LivePage:
     """What comes after ``place``; from the first event where that is in another attempt than the current one.
 
+    Workers hear that somebody follows the trial, unless it has ended or the ``audience`` knows that they do already.
     ``published_in`` restricts it to the trials that are shown to the public of that experiment. Two statements: what
     the trial is first, so that a trial that has ended has all of its events in what is read after that. Raises
     ``NotFound``.
     """
-    statement = _current(principal, trial_id)
+    statement = _current(principal, trial_id, told=audience.told(trial_id))
     if published_in is not None:
         statement = statement.where(trials.c.experiment_id == published_in, is_live())
     row = (await connection.execute(statement)).one_or_none()
     if row is None:
         raise no_trial(trial_id)
+    if row.word is not None:
+        audience.tell(trial_id, row.epoch or NOT_BEGUN)
     attempt = row.epoch or FIRST_ATTEMPT
     after_seq = place.after_seq if place.attempt in (None, attempt) else 0
     events = await page(connection, trial_id, attempt=attempt, after_seq=after_seq, limit=limit)
@@ -84,13 +89,15 @@ async def live_page(
     )
 
 
-def _current(principal: Principal, trial_id: str) -> Select[tuple[object, ...]]:
-    """The trial with its newest attempt, if it has any."""
+def _current(principal: Principal, trial_id: str, *, told: int) -> Select[tuple[object, ...]]:
+    """The trial with its newest attempt, if it has any; a word to the workers where they were told of earlier ones."""
+    untold = and_(trials.c.status.in_(UNFINISHED), func.coalesce(attempts.c.epoch, NOT_BEGUN) > told)
     return (
         select(
             trials.c.status,
             trials.c.harbor_stage,
             attempts.c.epoch,
+            case((untold, func.pg_notify(FOLLOWED_CHANNEL, trials.c.id))).label("word"),
             *(attempts.c[name] for name in FIGURES),
         )
         .select_from(trials.outerjoin(attempts, attempts.c.trial_id == trials.c.id))

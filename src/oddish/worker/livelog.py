@@ -1,4 +1,4 @@
-"""Live transcripts of all attempts of a worker: read and stored together, every second or half of one.
+"""Live transcripts of all attempts of a worker: read and stored together, more often where somebody follows.
 
 Nothing here fails a trial or holds it up: what goes wrong is logged and counted.
 """
@@ -18,6 +18,7 @@ from oddish.settings import Settings
 from oddish.trials.progress import record
 from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LIVE_DROPPED, LIVE_EVENTS, LIVE_FAILURES
+from oddish.worker.pace import Pace
 from oddish.worker.persistence import passing
 from oddish.worker.tail import Spend, Tail
 
@@ -28,10 +29,6 @@ LAST_SECONDS = 3.0
 """How long the end of an attempt waits for the last of its transcript."""
 MOST_FAILURES = 5
 """In a row, after which an attempt is no longer followed."""
-BRISKER = 2
-"""So many times as often is looked again where something was new: agents that talk go on talking."""
-LEAST_REST = 5
-"""One part in so many of an interval is left to others, however long a turn takes."""
 LONGEST_PAUSE_SECONDS = 15.0
 
 log = structlog.get_logger()
@@ -44,7 +41,10 @@ class LiveLogs:
         self._settings = settings
         # A worker that freezes within a transaction would keep others from taking its attempts over.
         self._database = database.execution_options(isolation_level="AUTOCOMMIT")
-        self._tails: list[Tail] = []
+        self._pace: Pace[Tail] = Pace(
+            followed=settings.live_interval_seconds, unfollowed=settings.live_unfollowed_interval_seconds
+        )
+        self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
         self._pause = 0.0
@@ -58,8 +58,17 @@ class LiveLogs:
 
         Nothing more is stored when it is left by cancellation: the claim may be lost.
         """
-        tail = Tail(claim, agent, place, redact=redact, spend=spend, max_events=self._settings.live_max_events)
-        self._tails.append(tail)
+        tail = Tail(
+            claim,
+            agent,
+            place,
+            redact=redact,
+            spend=spend,
+            max_events=self._settings.live_max_events,
+            hurry=lambda: self._hurry(tail),
+        )
+        self._pace.join(tail, claim.subject_id, now=time.monotonic())
+        self._wake.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         try:
@@ -72,20 +81,29 @@ class LiveLogs:
             raise
         await self._end(tail)
 
+    def followed(self, trial_id: str) -> None:
+        """Somebody reads along, wherever that trial runs, now or soon."""
+        if self._pace.hear(trial_id, now=time.monotonic()):
+            self._wake.set()
+
+    def _hurry(self, tail: Tail) -> None:
+        if tail in self._pace:
+            self._pace.hurry(tail)
+            self._wake.set()
+
     async def _run(self) -> None:
-        interval, spent, news = self._settings.live_interval_seconds, 0.0, False
-        while self._tails:
-            pause = interval / BRISKER if news else interval
-            await asyncio.sleep(max(pause - spent, pause / LEAST_REST))
-            began = time.monotonic()
+        while self._pace:
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._pace.rest(now=time.monotonic())):
+                    await self._wake.wait()
             async with self._turn:
-                news = await self._advance(list(self._tails))
-            spent = time.monotonic() - began
+                await self._advance(self._pace.due(now=time.monotonic()))
 
     async def _end(self, tail: Tail) -> None:
         try:
             async with asyncio.timeout(LAST_SECONDS), self._turn:
-                if tail in self._tails:
+                if tail in self._pace:
                     await self._advance([tail], last=True)
         except TimeoutError:
             self._failed(tail, "end", "no time left")
@@ -93,22 +111,26 @@ class LiveLogs:
             self._drop(tail)
 
     def _drop(self, tail: Tail) -> None:
-        if tail in self._tails:
-            self._tails.remove(tail)
+        if tail in self._pace:
+            self._pace.leave(tail)
+            self._wake.set()
             LIVE_DROPPED.labels("event").inc(len(tail.pending))
 
-    async def _advance(self, tails: Sequence[Tail], *, last: bool = False) -> bool:
-        """Whether there was anything new."""
+    async def _advance(self, tails: Sequence[Tail], *, last: bool = False) -> None:
+        began = time.monotonic()
         if stirring := [tail for tail in tails if last or tail.stirs()]:
             for tail, error in await asyncio.to_thread(_read, stirring, last):
                 self._failed(tail, "read", repr(error))
-        news = any(map(self._has_news, tails))
+        news = {tail for tail in tails if self._has_news(tail)}
         while time.monotonic() >= self._writable_at and (waiting := [tail for tail in tails if self._has_news(tail)]):
             await self._write(waiting)
-        return news
+        ended = time.monotonic()
+        for tail in tails:
+            if tail in self._pace:
+                self._pace.looked(tail, began=began, ended=ended, news=tail in news, behind=tail.behind)
 
     def _has_news(self, tail: Tail) -> bool:
-        return tail in self._tails and bool(tail.pending or tail.checkpoint)
+        return tail in self._pace and bool(tail.pending or tail.checkpoint)
 
     async def _write(self, tails: Sequence[Tail]) -> None:
         batch = {tail.claim: list(itertools.islice(tail.pending, WRITTEN_AT_ONCE)) for tail in tails}

@@ -133,6 +133,8 @@ class LogFiles:
         self._sources = sources
         self._places = list(places)
         self._readings: dict[str, Reading] = {}
+        self.behind = False
+        """Whether the last look left something unread."""
 
     def prefer(self, place: Place) -> None:
         """Look there first."""
@@ -156,7 +158,7 @@ class LogFiles:
         With ``known``, only files that were there before are looked at, if any were, where they were read last, which
         takes a tenth of the time. With ``last``, a line that does not end is news as well.
         """
-        left = LOOK_BYTES
+        left, self.behind = LOOK_BYTES, False
         for look in self._glances() if known and self._readings else self._looks():
             if look.path not in self._readings and len(self._readings) >= MAX_FILES:
                 continue
@@ -196,6 +198,7 @@ class LogFiles:
         reading = self._reading(look)
         mark = reading.marks.get(look.place)
         if not left or (mark and look == mark.seen and not (last and mark.position < look.size)):
+            self.behind |= not left
             return None
         most = min(READ_BYTES, left)
         restarted = False
@@ -209,6 +212,7 @@ class LogFiles:
                 reading.marks[look.place] = mark
             if not mark.skip(file, reading.progress):
                 mark.seen = look if mark.position >= look.size else None
+                self.behind |= mark.seen is None
                 return None
             data = os.pread(file, most, mark.position)
         complete = len(data) < most
@@ -217,6 +221,7 @@ class LogFiles:
         mark.advance(data)
         mark.identity = look.identity
         mark.seen = look if complete else None
+        self.behind |= not complete
         reading.progress = mark.progress
         reading.place = min(reading.place, look.place, key=self._places.index)
         return Piece(look.path, data, restarted) if data or restarted else None

@@ -38,6 +38,7 @@ from oddish.room import shortage
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
+from oddish.trials.audience import FOLLOWED_CHANNEL
 from oddish.trials.catalogue import ANY_HARBOR
 from oddish.trials.events import purge
 from oddish.trials.ledger import BUDGET_CHANNEL
@@ -389,6 +390,7 @@ class WorkerService:
                     await connection.execute(f"LISTEN {CANCEL_CHANNEL}")
                     await connection.execute(f"LISTEN {BUDGET_CHANNEL}")
                     await connection.execute(f"LISTEN {CALLBACKS_CHANNEL}")
+                    await connection.execute(f"LISTEN {FOLLOWED_CHANNEL}")
                     self._wake.set()
                     self._callbacks.soon()
                     async for notification in connection.notifies():
@@ -398,6 +400,8 @@ class WorkerService:
                             self._wake.set()
                         elif notification.channel == CALLBACKS_CHANNEL:
                             self._callbacks.soon()
+                        elif notification.channel == FOLLOWED_CHANNEL:
+                            self._services.live.followed(notification.payload)
                         elif notification.payload == self.id:
                             heartbeat.nudge()
             await asyncio.sleep(LISTEN_RETRY_SECONDS)

@@ -21,10 +21,16 @@ type Spend = Callable[[Usage], Spending]
 
 HEARD_CHARACTERS = 4 * 1024 * 1024
 """Of lines that the engine passed on and that are not read yet; what is beyond is dropped."""
-GLANCES = 5
-"""Looks at files that are known already, after each one for new files."""
-SPENDING_SECONDS = 5.0
-"""At least between two checkpoints of what an attempt that goes on has spent, unless it is as much as this:"""
+PRESSING = 4
+"""Of that, one part in so many does not wait for its turn."""
+SEARCH_SECONDS = 4.0
+"""At least between two looks for new files; known ones are looked at in between. Below the turn of those that nobody
+follows, so that each of theirs finds what there is.
+"""
+SPENDING_SECONDS = 4.0
+"""At least between two checkpoints of what an attempt that goes on has spent, below that turn as well, unless it is as
+much as this:
+"""
 SPENDING_USD = 0.05
 MOST_LOOKS = 64
 """At what an agent that has ended left unread."""
@@ -42,9 +48,13 @@ class Tail:
         redact: Callable[[str], str],
         spend: Spend,
         max_events: int,
+        hurry: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``place`` has the agent's logs, sooner or later; ``redact`` takes the secrets out of a text."""
+        """``place`` has the agent's logs, sooner or later; ``redact`` takes the secrets out of a text.
+
+        ``hurry`` is called when much waits to be read.
+        """
         self.claim = claim
         self.pending: deque[Entry] = deque()
         """Events to be stored, in their order."""
@@ -61,11 +71,12 @@ class Tail:
         self._printed = printed(self._adapter)
         self._heard: list[str] = []
         self._waiting = 0
-        self._glances = GLANCES
+        self._searched_at = -math.inf
         self._hearing = threading.Lock()
         self._seq = 0
         self._max_events = max_events
         self._spend = spend
+        self._hurry = hurry
         self._usage = Usage()
         self._over = False
         self._clock = clock
@@ -79,15 +90,20 @@ class Tail:
                 if self._waiting + len(line["text"]) > HEARD_CHARACTERS:
                     LIVE_DROPPED.labels("line").inc()
                     return
+                calm = self._waiting <= HEARD_CHARACTERS // PRESSING
                 self._waiting += len(line["text"])
                 self._heard.append(line["text"])
+                if calm and self._waiting > HEARD_CHARACTERS // PRESSING:
+                    self._hurry()
 
     def stirs(self) -> bool:
         """Whether this turn should read: most of the time an agent waits for its model."""
-        if self._glances >= GLANCES or self._heard or self._files.changed():
-            return True
-        self._glances += 1
-        return False
+        return self._searches() or bool(self._heard) or self._files.changed()
+
+    @property
+    def behind(self) -> bool:
+        """Whether the last look left something unread."""
+        return self._files.behind
 
     def read(self, *, last: bool = False) -> None:
         """Take in what is new; everything, once nothing more will come."""
@@ -125,14 +141,18 @@ class Tail:
 
     def _look(self, *, last: bool) -> bool:
         found = False
-        known = self._glances < GLANCES and not last
-        self._glances = self._glances + 1 if known else 0
+        known = not (last or self._searches())
+        if not known:
+            self._searched_at = self._clock()
         for piece in self._files.news(known=known, last=last):
             found = True
             if piece.restarted:
                 self._adapter.restart(piece.path)
             self._add(self._adapter.feed(piece.path, piece.data))
         return found
+
+    def _searches(self) -> bool:
+        return self._clock() >= self._searched_at + SEARCH_SECONDS
 
     def _listen(self) -> bool:
         """What was heard is what the printed file has; whichever comes first is read."""

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import httpx2
+import psycopg
 import pytest
 
 from oddish.api import eventstream, feeds, following
 from oddish.client.errors import ApiError
+from oddish.db.url import plain
+from oddish.trials.audience import FOLLOWED_CHANNEL, NO_ATTEMPT
 from support.waiting import eventually
 
 from .following import Running, followed, running_trial
@@ -279,6 +282,52 @@ def test_followers_outlast_a_lost_connection_of_the_server_to_its_database(serve
         trial.says("after")
         trial.ends()
     assert follower.texts == ["after"]
+
+
+@pytest.fixture
+def words(server: Server) -> Iterator[Callable[[], list[str]]]:
+    """What workers were told since the last time that this was asked."""
+    with psycopg.connect(plain(server.services.settings.database_url), autocommit=True) as connection:
+        connection.execute(f"LISTEN {FOLLOWED_CHANNEL}")
+        yield lambda: [word.payload for word in connection.notifies(timeout=0.0)]
+
+
+def test_workers_hear_which_trials_are_read_once_and_of_a_new_attempt_at_once(
+    trial: Running, page: Callable[..., dict[str, object]], words: Callable[[], list[str]]
+) -> None:
+    page()
+    page()
+    assert words() == [trial.trial_id], "it may begin any moment"
+    for _ in range(2):
+        trial.begin()
+        page()
+        page()
+        assert words() == [trial.trial_id]
+    trial.ends()
+    trial.server.services.audience.tell(trial.trial_id, NO_ATTEMPT)
+    page()
+    assert words() == [], "it has ended"
+
+
+def test_workers_hear_nothing_of_those_who_may_not_read(
+    server: Server, trial: Running, words: Callable[[], list[str]]
+) -> None:
+    trial.begin()
+    stranger = server.client(server.key("b2", org="another"))
+    assert stranger.get(f"/trials/{trial.trial_id}/live").status_code == 404
+    assert words() == []
+
+
+def test_workers_hear_again_and_again_of_a_trial_whose_stream_is_open(
+    server: Server, trial: Running, words: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "TICK_SECONDS", 0.05)
+    trial.begin()
+    with followed(server.url, trial.trial_id):
+        for _ in range(3):
+            assert eventually(words) == [trial.trial_id]
+            server.services.audience.tell(trial.trial_id, NO_ATTEMPT)
+        trial.ends()
 
 
 def test_a_server_that_nobody_follows_listens_to_nothing(server: Server, trial: Running) -> None:

@@ -11,12 +11,14 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.db.engine import connect
+from oddish.engine.protocol import LogLine
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
 from oddish.transcript import Usage
 from oddish.trials.events import page
 from oddish.trials.ledger import Spending
 from oddish.worker import livelog
+from oddish.worker import tail as tails
 from oddish.worker.livelog import LiveLogs
 from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
@@ -41,7 +43,8 @@ async def claims(deployment: Deployment) -> list[Claim]:
 
 
 def live_logs(deployment: Deployment, database: AsyncEngine | None = None, **changes: object) -> LiveLogs:
-    settings = deployment.settings.model_copy(update={"live_interval_seconds": 0.02} | changes)
+    quickly = {"live_interval_seconds": 0.02, "live_unfollowed_interval_seconds": 0.02}
+    settings = deployment.settings.model_copy(update=quickly | changes)
     return LiveLogs(settings, database or deployment.database)
 
 
@@ -112,6 +115,46 @@ async def test_several_attempts_are_stored_together_while_they_run_and_to_their_
         assert await stored(deployment, claims[1]) == ["uno", "due"]
         write(first, "two\n")
     assert await stored(deployment, claims[0]) == ["one", "two"]
+
+
+async def test_an_attempt_that_is_followed_is_read_at_once_and_the_others_in_their_turn(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment, live_unfollowed_interval_seconds=10_000)
+    first, second = (place(tmp_path, claim) for claim in claims)
+    async with follow(live, claims[0], first), follow(live, claims[1], second):
+        write(first, "one\n")
+        write(second, "uno\n")
+        live.followed(claims[0].subject_id)
+        await until_stored(deployment, claims[0], "one")
+        write(first, "two\n")
+        await until_stored(deployment, claims[0], "one", "two")
+        assert await stored(deployment, claims[1]) == []
+        live.followed(claims[1].subject_id)
+        await until_stored(deployment, claims[1], "uno")
+
+
+async def test_an_attempt_that_begins_after_its_follower_has_come_is_read_at_once(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path
+) -> None:
+    live = live_logs(deployment, live_unfollowed_interval_seconds=10_000)
+    live.followed(claims[1].subject_id)
+    first, second = (place(tmp_path, claim) for claim in claims)
+    async with follow(live, claims[0], first), follow(live, claims[1], second):
+        write(first, "one\n")
+        write(second, "uno\n")
+        await until_stored(deployment, claims[1], "uno")
+        assert await stored(deployment, claims[0]) == []
+
+
+async def test_an_agent_that_prints_much_does_not_wait_for_its_turn(
+    deployment: Deployment, claims: list[Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tails, "HEARD_CHARACTERS", 40)
+    live = live_logs(deployment, live_unfollowed_interval_seconds=10_000)
+    async with follow(live, claims[0], place(tmp_path, claims[0])) as tail:
+        tail.hear(LogLine(type="log", phase="agent", text="more than a quarter\n"))
+        await until_stored(deployment, claims[0], "more than a quarter")
 
 
 async def test_what_an_agent_spends_is_kept_while_it_runs_though_no_more_of_it_is_shown(

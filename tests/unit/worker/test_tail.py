@@ -15,8 +15,8 @@ from oddish.queue.claim import Claim
 from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
-from oddish.worker.logfiles import Place
-from oddish.worker.tail import GLANCES, SPENDING_SECONDS, Spend, Tail
+from oddish.worker.logfiles import READ_BYTES, Place
+from oddish.worker.tail import SEARCH_SECONDS, SPENDING_SECONDS, Spend, Tail
 from support.agent_logs import KEPT, captures
 
 
@@ -26,11 +26,21 @@ def make(
     max_events: int = 100,
     clock: Callable[[], float] = time.monotonic,
     spend: Spend | None = None,
+    hurry: Callable[[], None] = lambda: None,
 ) -> Tail:
     claim = Claim(1, "org", "trial", "trial-0", 1, uuid.uuid4(), 1, 3, 0, 0)
     redactor = Redactor(["correct-horse"])
     place = Place(trial, "agent")
-    return Tail(claim, agent, place, redact=redactor.text, spend=spend or unpriced, max_events=max_events, clock=clock)
+    return Tail(
+        claim,
+        agent,
+        place,
+        redact=redactor.text,
+        spend=spend or unpriced,
+        max_events=max_events,
+        hurry=hurry,
+        clock=clock,
+    )
 
 
 def ten_cents_a_token(usage: Usage) -> Spending:
@@ -62,11 +72,14 @@ def append(file: Path, text: str) -> None:
 
 
 def test_an_agent_that_waits_is_read_only_now_and_then(logs: Path) -> None:
-    file, tail = logs / "oracle.txt", make(logs.parent)
+    now = [0.0]
+    file, tail = logs / "oracle.txt", make(logs.parent, clock=lambda: now[0])
     append(file, "one\n")
     assert tail.stirs(), "no file is known"
     tail.read()
-    assert [tail.stirs() for _ in range(GLANCES + 1)] == [False] * GLANCES + [True], "there may be new files"
+    assert not tail.stirs()
+    now[0] = SEARCH_SECONDS
+    assert tail.stirs(), "there may be new files"
     tail.read()
     assert not tail.stirs()
     append(file, "two\n")
@@ -193,6 +206,31 @@ def test_an_agent_that_prints_faster_than_it_is_read_loses_lines(logs: Path, mon
     tail.read()
     assert texts(tail) == ["1234", "567"] * 2
     assert dropped() == before + 1
+
+
+def test_an_agent_that_prints_much_is_read_soon(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tails, "HEARD_CHARACTERS", 40)
+    hurried: list[None] = []
+    tail = make(logs.parent, hurry=lambda: hurried.append(None))
+    for times in (1, 2):
+        tail.hear(printed("123456789\n"))
+        assert len(hurried) == times - 1
+        tail.hear(printed("more\n"))
+        tail.hear(printed("and more\n"))
+        assert len(hurried) == times
+        tail.read()
+
+
+def test_a_look_that_leaves_something_unread_says_so(logs: Path) -> None:
+    tail = make(logs.parent)
+    append(logs / "oracle.txt", "x" * READ_BYTES + "\nrest\n")
+    tail.read()
+    assert tail.behind
+    tail.read()
+    assert not tail.behind
+    append(logs / "oracle.txt", "a line that has no end")
+    tail.read()
+    assert not tail.behind
 
 
 AT_HOME = {

@@ -78,7 +78,7 @@ async def live(
 
     async def read(place: Place) -> LivePage:
         async with services.reads.connect() as connection:
-            return await live_page(connection, principal, trial_id, place, limit=limit)
+            return await live_page(connection, principal, trial_id, place, services.audience, limit=limit)
 
     return await _answer(services, request, Followed(trial_id, f"{principal.org_id} {limit}", read), place)
 
@@ -97,7 +97,9 @@ async def public_live(
     async def read(place: Place) -> LivePage:
         async with services.reads.connect() as connection:
             shown = await public_experiment(connection, token)
-            return await live_page(connection, shown.reader, trial_id, place, limit=limit, published_in=shown.id)
+            return await live_page(
+                connection, shown.reader, trial_id, place, services.audience, limit=limit, published_in=shown.id
+            )
 
     return await _answer(services, request, Followed(trial_id, f"{token} {limit}", read), place)
 
