@@ -14,11 +14,13 @@ MOST_BRACKETS = 2_000_000
 """That are followed in one document; a text has none."""
 MOST_ITEMS = 200_000
 
-_BLOCK = 64 * 1024
+_BLOCK = 1024 * 1024
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_STRING = re.compile(rb'"[^"]*+"')
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SCALAR = re.compile(rb'[^\s,:{}\[\]"]++')
-_TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"[^"]*+"[^"{}\[\]]*+)*+[{}\[\]]')
+_TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
+_QUICK_LEVELS, _QUICK_BYTES = 5, 1024 * 1024
+"""Of objects and lists that are passed over at once: an expression that matches holds up all other threads."""
 _OPENING, _QUOTE, _BRACE, _BRACKET = frozenset(b"{["), ord('"'), ord("{"), ord("[")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -65,22 +67,38 @@ def outline(read: Read, size: int, listed: str) -> Outline:
     return found
 
 
-def _without_escapes(read: Read, size: int) -> bytearray:
-    """Of the same length, and every quotation mark begins or ends a string: three times as fast to follow."""
-    plain = bytearray(size)
-    start = 0
-    while block := read(start, min(start + _BLOCK, size)):
-        if (len(block) - len(block.rstrip(b"\\"))) % 2 and len(block) > 1:
-            block = block[:-1]  # the other half of an escape is in the next one
-        plain[start : start + len(block)] = block.replace(b"\\\\", b"..").replace(b'\\"', b"..")
-        start += len(block)
-    return plain
+def _quick(levels: int) -> bytes:
+    """An expression for an object or a list with at most so many ``levels`` in it: five times as fast to follow.
+
+    Whether a quotation mark ends its string depends on the backslashes before it. Up to seven of them are told apart.
+    """
+    odd, even = (b"|".join(rb"(?<=[^\\]" + rb"\\" * count + b")" for count in range(begin, 8, 2)) for begin in (1, 0))
+    string, between = rb'"[^"]*+(?:(?:%b)"[^"]*+)*+(?:%b)"' % (odd, even), rb'[^"{}\[\]]*+'
+    inside = string
+    for _ in range(levels):
+        inside = rb"(?:%b|[{\[]%b(?:%b%b)*+[}\]])" % (string, between, inside, between)
+    return inside
+
+
+_QUICK = re.compile(_quick(_QUICK_LEVELS))
+_ITEM = re.compile(rb"[ \t\r\n]*+(%b)[ \t\r\n]*+(?:,|(?=\]))" % _quick(_QUICK_LEVELS))
+"""One of a list, with the comma after it."""
+
+
+def _content(read: Read, size: int) -> bytearray:
+    """Less than ``size`` bytes where a file has become shorter."""
+    content, end = bytearray(size), 0
+    while block := read(end, min(end + _BLOCK, size)):
+        content[end : end + len(block)] = block
+        end += len(block)
+    del content[end:]
+    return content
 
 
 class _Scan:
     def __init__(self, read: Read, size: int) -> None:
         self._read = read
-        self._content = _without_escapes(read, size)
+        self._content = _content(read, size)
         self._position = 0
         """After what was last passed."""
         self._brackets = 0
@@ -109,18 +127,33 @@ class _Scan:
     def items(self, start: int) -> Iterator[Span]:
         self._position = start + 1
         number = 0
-        while self._next() != ord("]"):
-            begin = self._position
+        while (match := self._at_once(_ITEM)) or self._next() != ord("]"):
             if number == MOST_ITEMS:
                 raise _Broken(f"has more than {MOST_ITEMS} messages; the others are left out.")
-            yield begin, self.skip(begin)
             number += 1
+            if match:
+                self._position = match.end()
+                yield match.span(1)
+                continue
+            begin = self._position
+            yield begin, self._slowly(begin)
             if self._next() != ord("]"):
                 self._take(b",")
         self._position += 1
 
     def skip(self, start: int) -> int:
         """The end of the value that begins at ``start``."""
+        self._position = start
+        match = self._at_once(_QUICK)
+        if match is None:
+            return self._slowly(start)
+        self._position = match.end()
+        return self._position
+
+    def _at_once(self, what: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        return what.match(self._content, self._position, self._position + _QUICK_BYTES)
+
+    def _slowly(self, start: int) -> int:
         first = self.at(start)
         if first in _OPENING:
             self._position = self._closing(start)

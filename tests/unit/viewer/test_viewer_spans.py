@@ -92,6 +92,35 @@ def test_escapes_are_followed_from_block_to_block(texts: list[str], size: int) -
         assert items(json.dumps({"messages": texts}).encode()) == texts
 
 
+@pytest.mark.parametrize("count", range(12))
+def test_a_quotation_mark_ends_a_text_by_the_backslashes_before_it(count: int) -> None:
+    texts = ["\\" * count, "\\" * count + '"', '", "' + "\\" * count, ["\\" * count + '"}]'], {"\\" * count: '"'}]
+    assert items(json.dumps({"messages": texts}).encode()) == texts
+
+
+@pytest.mark.parametrize("levels", range(1, 12))
+def test_messages_that_are_nested_deeply_end_where_they_do(levels: int) -> None:
+    deep: Any = "{"
+    for _ in range(levels):
+        deep = ["}", {"]": deep}]
+    assert items(json.dumps({"messages": [deep, 1, deep]}).encode()) == [deep, 1, deep]
+
+
+def test_messages_are_the_same_however_little_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = [{"content": "x" * size} for size in (1, 50, 3, 200)]
+    monkeypatch.setattr(spans, "_QUICK_BYTES", 40)
+    assert items(json.dumps({"messages": messages}).encode()) == messages
+
+
+def test_a_file_that_becomes_shorter_ends_in_the_middle() -> None:
+    content = json.dumps({"messages": [1, 2, 3]}).encode()
+    found = spans.outline(lambda start, end: content[start:end], len(content) + 100, "messages")
+    assert (len(found.starts), found.problem) == (3, None)
+    cut = content[:-6]
+    found = spans.outline(lambda start, end: cut[start:end], len(content), "messages")
+    assert found.problem == "ends in the middle."
+
+
 def test_a_byte_order_mark_is_passed_over() -> None:
     assert items(b'\xef\xbb\xbf{"messages": [1]}') == [1]
 
