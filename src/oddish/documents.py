@@ -7,6 +7,7 @@ value that has not the wanted shape is as good as absent.
 import json
 import math
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,9 @@ COUNT_LIMIT = 2**63 - 1
 type Problem = Literal["missing", "refused", "too_large", "malformed"]
 """Why a file cannot be used. ``refused``: a link, a device or not readable. ``too_large``: in bytes or members."""
 
+type Parse = Callable[[bytes], Any]
+"""Reads JSON as ``json.loads`` does it, and raises the same of what is none."""
+
 _CONTAINERS = frozenset({dict, list})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -35,14 +39,14 @@ def read_object(directory: Path, relative: str, limit: int) -> tuple[dict[str, A
     return parse_object(content)
 
 
-def parse_object(content: bytes) -> tuple[dict[str, Any], Problem | None]:
+def parse_object(content: bytes, parse: Parse = json.loads) -> tuple[dict[str, Any], Problem | None]:
     """The JSON object that ``content`` is, or an empty one and what is wrong with it."""
     if len(content) > MAX_CONTAINERS:
         containers = content.count(b"{") + content.count(b"[")
         if containers > MAX_CONTAINERS or content.count(b",") > MAX_MEMBERS:
             return {}, "too_large"
     try:
-        document = json.loads(content)
+        document = parse(content)
     except (ValueError, RecursionError):
         return {}, "malformed"
     return (document, None) if isinstance(document, dict) else ({}, "malformed")

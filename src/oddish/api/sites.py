@@ -8,6 +8,7 @@ from urllib.parse import quote
 from oddish.settings import EXPORTS
 from oddish.viewer.results import Results
 from oddish.web.pages import Link, Site
+from oddish.web.parsing import parse
 from oddish.web.viewer.links import Links, Value
 from oddish.web.viewer.routes import OF_DATASET, PATHS
 from oddish.web.viewer.shelf import Shelf
@@ -53,6 +54,8 @@ EXPORT_LINKS = ExportLinks()
 def shelves(directories: Mapping[str, Path]) -> dict[str, Shelf]:
     """Results directories as pages show them, by name."""
     return {
-        name: Shelf(Results(path), Links(f"{VIEWER}/{quote(name, safe='')}"), name, above=(Link("Viewer", VIEWER),))
+        name: Shelf(
+            Results(path, parse), Links(f"{VIEWER}/{quote(name, safe='')}"), name, above=(Link("Viewer", VIEWER),)
+        )
         for name, path in directories.items()
     }

@@ -1,9 +1,9 @@
 """What the steps of a training run show: curves, steps that taught nothing, and what it came to. Pure."""
 
 import math
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import add, sub
 
 from oddish.viewer.steps import NAMES, Steps
 
@@ -31,9 +31,8 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values by step in the order of the file, NaN where there is none."""
+    """Values of the steps in the order of the file, NaN where there is none."""
 
-    steps: Sequence[float]
     values: Sequence[float]
     band: tuple[Sequence[float], Sequence[float]] | None
     """From the value less its spread to the value and its spread."""
@@ -81,14 +80,12 @@ def metrics(runs: Iterable[Steps]) -> list[Metric]:
 
 
 def curve(steps: Steps, metric: Metric) -> Curve:
-    values = steps.column(metric.name)
+    values = steps.column(metric.name).tolist()
     band = None
     if metric.spread is not None:
         spreads = steps.column(metric.spread)
-        lows = array("d", (value - spread for value, spread in zip(values, spreads, strict=True)))
-        highs = array("d", (value + spread for value, spread in zip(values, spreads, strict=True)))
-        band = lows, highs
-    return Curve(steps.column("step"), values, band)
+        band = list(map(sub, values, spreads)), list(map(add, values, spreads))
+    return Curve(values, band)
 
 
 def flat_steps(steps: Steps) -> list[float]:
@@ -97,29 +94,39 @@ def flat_steps(steps: Steps) -> list[float]:
 
 
 def progress(steps: Steps) -> Progress:
-    numbers, rewards = steps.column("step"), steps.column("reward")
-    rewarded = [index for index, reward in enumerate(rewards) if not math.isnan(reward)]
-    best = max(rewarded, key=rewards.__getitem__, default=None)
-    spreads = _there(steps.column("reward_std"))
-    seconds = _there(steps.column("wall_s"))
-    counted = [
-        (unscorable, rollouts)
-        for unscorable, rollouts in zip(steps.column("n_unscorable"), steps.column("n_rollouts"), strict=True)
-        if not math.isnan(unscorable + rollouts)
-    ]
+    columns = (steps.column(name).tolist() for name in ("step", "reward", "reward_std", "wall_s"))
+    numbers, rewards, spreads, seconds = columns
+    rewarded, spread, timed = _there(rewards), _there(spreads), _there(seconds)
+    best = max(rewarded, default=None)
+    best_step = None if best is None else numbers[rewards.index(best)]
+    unscorable, rollouts = _counted(steps.column("n_unscorable").tolist(), steps.column("n_rollouts").tolist())
     return Progress(
         steps=len(steps),
-        first_step=next(iter(_there(numbers)), None),
-        last_step=next(iter(_there(numbers[::-1])), None),
-        last_reward=rewards[rewarded[-1]] if rewarded else None,
-        best_reward=None if best is None else rewards[best],
-        best_step=None if best is None or math.isnan(numbers[best]) else numbers[best],
-        flat=Part(spreads.count(0.0), len(spreads)),
-        unscorable=Part(sum(unscorable for unscorable, _ in counted), sum(rollouts for _, rollouts in counted)),
-        seconds=sum(seconds) if seconds else None,
-        mean_seconds=sum(seconds) / len(seconds) if seconds else None,
+        first_step=_first(numbers),
+        last_step=_first(reversed(numbers)),
+        last_reward=rewarded[-1] if rewarded else None,
+        best_reward=best,
+        best_step=None if best_step is None or math.isnan(best_step) else best_step,
+        flat=Part(spread.count(0.0), len(spread)),
+        unscorable=Part(sum(unscorable), sum(rollouts)),
+        seconds=sum(timed) if timed else None,
+        mean_seconds=sum(timed) / len(timed) if timed else None,
     )
 
 
-def _there(values: Sequence[float]) -> list[float]:
+def _there(values: list[float]) -> list[float]:
+    if not math.isnan(sum(values)):
+        return values
     return [value for value in values if not math.isnan(value)]
+
+
+def _first(values: Iterable[float]) -> float | None:
+    return next((value for value in values if not math.isnan(value)), None)
+
+
+def _counted(some: list[float], others: list[float]) -> tuple[list[float], list[float]]:
+    """Those of steps that have both."""
+    if not math.isnan(sum(some) + sum(others)):
+        return some, others
+    both = [(one, other) for one, other in zip(some, others, strict=True) if not math.isnan(one + other)]
+    return [one for one, _ in both], [other for _, other in both]

@@ -4,6 +4,7 @@ Nothing is written, locked or followed by a link. Sizes are capped before anythi
 """
 
 import gc
+import json
 import os
 import re
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from oddish.documents import open_below, parse_object, too_deep
+from oddish.documents import Parse, open_below, parse_object, too_deep
 from oddish.storable import storable
 from oddish.viewer.findings import Finding, Level, Notes
 
@@ -61,8 +62,9 @@ class _Failed:
 class Files:
     """Documents below ``root``, each parsed once for as long as it does not change. Safe to share between threads."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, parse: Parse = json.loads) -> None:
         self.root = root
+        self._parse = parse
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._kept_bytes = 0
         self._failed: OrderedDict[str, _Failed] = OrderedDict()
@@ -108,7 +110,7 @@ class Files:
         with _uncollected():
             document: Mapping[str, Any] = {}
             if len(content) <= limit:
-                document, problem = parse(content)
+                document, problem = parse(content, self._parse)
             if problem is not None:
                 self._fail(path, _Failed(stamp, problem))
                 return _last(kept, path, problem)
@@ -152,9 +154,9 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def parse(content: bytes) -> tuple[dict[str, Any], str | None]:
+def parse(content: bytes, read: Parse = json.loads) -> tuple[dict[str, Any], str | None]:
     """The JSON object that ``content`` is, with texts that can be written again, or what is wrong with it."""
-    document, problem = ({}, "malformed") if b"\0" in content else parse_object(content)
+    document, problem = ({}, "malformed") if b"\0" in content else parse_object(content, read)
     if problem == "too_large":
         return {}, "has too many members."
     if problem is not None:

@@ -1,12 +1,14 @@
 """``train/metrics.jsonl``, which grows line by line while a run goes on."""
 
+import json
 import math
 import os
 from dataclasses import dataclass, field
+from operator import lt
 from pathlib import Path
 from threading import Lock
 
-from oddish.documents import open_below
+from oddish.documents import Parse, open_below
 from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding, Notes
 from oddish.viewer.steps import MOST_NAMES, MOST_OTHERS, Steps
@@ -27,8 +29,9 @@ class Metrics:
 class MetricsFile:
     """One such file, of which each line is read once. Safe to share between threads."""
 
-    def __init__(self, root: Path, path: str) -> None:
+    def __init__(self, root: Path, path: str, parse: Parse = json.loads) -> None:
         self._root = root
+        self._parse = parse
         self._path = path
         self._lock = Lock()
         self._last: os.stat_result | None = None
@@ -95,9 +98,13 @@ class MetricsFile:
 
     def _take(self, lines: list[bytes]) -> None:
         known = len(self._steps)
-        self._steps.read(lines, self._lines + 1, self._notes)
+        self._steps.read(lines, self._lines + 1, self._notes, self._parse)
         self._lines += len(lines)
-        for step in self._steps.column("step", known):
+        steps = self._steps.column("step", known).tolist()
+        if all(map(lt, [self._last_step, *steps], steps)):
+            self._last_step = steps[-1] if steps else self._last_step
+            return
+        for step in steps:
             if step <= self._last_step:
                 self._first_setback = self._first_setback or f"has step {step:g} after step {self._last_step:g}"
                 self._setbacks += 1
@@ -108,7 +115,7 @@ class MetricsFile:
         """The steps so far, and the one in ``rest`` if it is whole; the same object until there are others."""
         if self._reading is None or self._reading[:2] != (len(self._steps), rest):
             last = Steps()
-            last.read([rest], self._lines + 1, Notes())
+            last.read([rest], self._lines + 1, Notes(), self._parse)
             self._reading = (len(self._steps), rest, Metrics(self._steps.followed_by(last)))
         return self._reading[2]
 

@@ -4,6 +4,7 @@
 Ids are names of directories; those that begin with a dot, and links, are none.
 """
 
+import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from oddish import regular
-from oddish.documents import is_file, open_below
+from oddish.documents import Parse, is_file, open_below
 from oddish.viewer.files import Files, Reading
 from oddish.viewer.findings import Finding
 from oddish.viewer.metrics import Metrics, MetricsFile
@@ -49,8 +50,9 @@ class Listing:
 class Results:
     """The directory at ``path``, read anew at each call as far as files have changed. Safe to share between threads."""
 
-    def __init__(self, path: Path) -> None:
-        self._files = Files(path.resolve())
+    def __init__(self, path: Path, parse: Parse = json.loads) -> None:
+        self._parse = parse
+        self._files = Files(path.resolve(), parse)
         self._traces = TraceFiles(path.resolve())
         self._listed: dict[str, frozenset[str]] = {}
         self._metrics: OrderedDict[str, MetricsFile] = OrderedDict()
@@ -123,7 +125,7 @@ class Results:
         """The steps so far. A file that has grown is read from where it ended."""
         path = f"{run_path(project, run)}/{METRICS}"
         with self._lock:
-            file = self._metrics.setdefault(path, MetricsFile(self._files.root, path))
+            file = self._metrics.setdefault(path, MetricsFile(self._files.root, path, self._parse))
             self._metrics.move_to_end(path)
             if len(self._metrics) > KEPT_METRICS:
                 self._metrics.popitem(last=False)

@@ -4,10 +4,12 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from operator import itemgetter
 from types import NoneType
 from typing import Any, NamedTuple, overload
 
-from oddish.documents import finite_number
+from oddish.documents import Parse, finite_number
 from oddish.viewer.fields import without_nothing
 from oddish.viewer.findings import Notes
 
@@ -18,7 +20,7 @@ MOST_KEPT = 100_000
 """Members that have no column and are kept with their steps."""
 MOST_NAMES = 10_000
 """Of metrics without a column that are counted."""
-_BATCH = 500
+_BATCH = 200
 """Lines that are read together."""
 
 
@@ -43,6 +45,9 @@ class Step(NamedTuple):
 NAMES = Step._fields[:-1]
 _NAMES = frozenset(NAMES)
 _PLAIN = {float, int, NoneType}
+_EXACT = 2**53
+"""Up to here a float is equal to every whole number."""
+_FIRST, _LAST = itemgetter(0), itemgetter(-1)
 
 
 class Steps(Sequence[Step]):
@@ -103,41 +108,41 @@ class Steps(Sequence[Step]):
             both._append(step)
         return both
 
-    def read(self, lines: Sequence[bytes], first: int, notes: Notes) -> None:
+    def read(self, lines: Sequence[bytes], first: int, notes: Notes, parse: Parse = json.loads) -> None:
         """Add those in whole lines, of which the first one has the number ``first``; lines that are none are noted."""
         for begin in range(0, len(lines), _BATCH):
             batch = lines[begin : begin + _BATCH]
-            if not self._read_plain(batch):
+            if not self._read_plain(batch, parse):
                 for number, line in enumerate(batch, start=first + begin):
                     if line.strip():
-                        self._read_one(line, f"line {number}", notes)
+                        self._read_one(line, f"line {number}", notes, parse)
 
-    def _read_plain(self, lines: Sequence[bytes]) -> bool:
+    def _read_plain(self, lines: Sequence[bytes], parse: Parse) -> bool:
         """Add lines that are objects of finite numbers; False, and nothing added, where one has to be looked at."""
         try:
-            documents = _flat_objects(lines)
-            found = sorted(set[str]().union(*documents).difference(NAMES))
-            charted = self._with_column(found)
-            columns = {name: _numbers([document.get(name) for document in documents]) for name in (*NAMES, *charted)}
-        except (ValueError, OverflowError):
+            documents = _objects(lines, parse)
+            found = _by_name(documents)
+            charted = self._with_column(sorted(found.keys() - _NAMES))
+            columns = {name: _numbers(values) for name, values in found.items() if name in charted or name in _NAMES}
+        except (ValueError, OverflowError, RecursionError):
             return False
-        if any(map(math.isnan, columns["step"])):
+        if None in found.get("step", (None,)):
             return False
         self._make(charted)
         for name, column in self._columns.items():
             column.extend(columns[name] if name in columns else _nothing(len(lines)))
-        if rest := set(found).difference(charted):
+        if rest := found.keys() - charted - _NAMES:
             for position, document in enumerate(documents, start=self._length):
                 self._keep(position, document, rest)
         self._length += len(lines)
         return True
 
-    def _read_one(self, line: bytes, place: str, notes: Notes) -> None:
+    def _read_one(self, line: bytes, place: str, notes: Notes, parse: Parse) -> None:
         if len(line) > LINE_LIMIT:
             notes.warning(place, f"has {len(line)} bytes, more than {LINE_LIMIT}, and is left out.")
             return
         try:
-            document = json.loads(line)
+            document = parse(line)
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
@@ -186,24 +191,35 @@ class Steps(Sequence[Step]):
                 self._without_column.add(name)
 
 
-def _flat_objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+def _objects(lines: Sequence[bytes], parse: Parse) -> list[dict[str, Any]]:
     """All lines at once, which is twice as fast. Raises ``ValueError`` unless each is an object without any in it."""
     text = b",\n".join(lines)
-    edges = text[:1] + text[-1:], text.count(b"},\n{"), text.count(b"{")
-    if edges != (b"{}", len(lines) - 1, len(lines)) or b"[" in text or max(map(len, lines)) > LINE_LIMIT:
-        raise ValueError("not flat")
-    documents: list[dict[str, Any]] = json.loads(b"[" + text + b"]")
+    if not all(lines) or max(map(len, lines)) > LINE_LIMIT or text.count(b"{") != len(lines):
+        raise ValueError("empty, long or not flat")
+    if (set(map(_FIRST, lines)), set(map(_LAST, lines))) != ({ord("{")}, {ord("}")}):
+        raise ValueError("not from brace to brace")
+    documents: list[dict[str, Any]] = parse(b"[" + text + b"]")
     return documents
 
 
-def _numbers(values: list[Any]) -> "array[float]":
+def _by_name(documents: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
+    """One value for each document, None where it has none."""
+    names = list(documents[0])
+    if len(names) > 1 and sum(map(len, documents)) == len(names) * len(documents):
+        with suppress(KeyError):
+            return dict(zip(names, zip(*map(itemgetter(*names), documents), strict=True), strict=True))
+    every = sorted(set[str]().union(*documents))
+    return {name: [document.get(name) for document in documents] for name in every}
+
+
+def _numbers(values: Sequence[Any]) -> "array[float]":
     """Raises ``ValueError`` and ``OverflowError`` unless each is null or a finite number that a float is equal to."""
     kinds = set(map(type, values))
     if not kinds <= _PLAIN:
         raise ValueError("no numbers")
     there = [value for value in values if value is not None] if NoneType in kinds else values
     column = array("d", there)
-    if not math.isfinite(sum(column)) or (int in kinds and column.tolist() != there):
+    if not math.isfinite(sum(there)) or (int in kinds and max(map(abs, there)) > _EXACT and column.tolist() != there):
         raise ValueError("not finite")
     return column if there is values else array("d", (math.nan if value is None else value for value in values))
 

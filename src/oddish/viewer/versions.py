@@ -6,6 +6,7 @@ from threading import Lock
 
 from oddish.viewer.columns import Column, Pivot
 from oddish.viewer.comparisons import Comparison, compare_columns
+from oddish.viewer.derived import Derived
 from oddish.viewer.files import Reading
 from oddish.viewer.leaderboards import Standing, standings
 from oddish.viewer.results import Results
@@ -48,19 +49,12 @@ class Versions:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._kept: OrderedDict[tuple[str, str], Version] = OrderedDict()
-        self._lock = Lock()
+        self._versions: Derived[tuple[str, str], Version] = Derived(KEPT)
 
     def of(self, project: str, dataset: str) -> Reading[Version]:
         """As ``Results.summary`` reads it."""
         reading = self._results.summary(project, dataset)
-        if reading.value is None:
+        if (summary := reading.value) is None:
             return Reading(None, reading.findings)
-        with self._lock:
-            version = self._kept.get((project, dataset))
-            if version is None or version.table.summary is not reading.value:
-                version = self._kept[project, dataset] = Version(reading.value)
-            self._kept.move_to_end((project, dataset))
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        version = self._versions.of((project, dataset), (summary,), lambda: Version(summary))
         return Reading(version, reading.findings, reading.is_stale)

@@ -20,6 +20,7 @@ from oddish.web import signin
 from oddish.web.running import announced
 from oddish.web.server import create_app
 from oddish.web.signin import Door
+from oddish.web.templates import compile_all
 
 PREFERRED = 8790
 TRIED = 100
@@ -48,6 +49,7 @@ async def serve(options: argparse.Namespace) -> None:
             f"On {options.host} others could reach what is shown, and only one machine's users have a way to sign in.",
             fix="Leave --host out, or show it to everybody, without any sign-in: --public.",
         )
+    compile_all()
     door = None if options.public else Door()
     listener = _listen(options.host, options.port)
     url = url_of(listener)

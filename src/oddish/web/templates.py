@@ -23,3 +23,9 @@ _ENVIRONMENT.globals.update(asset=assets.address, release=__version__)
 
 def render(template: str, **context: Any) -> str:
     return _ENVIRONMENT.get_template(template).render(context)
+
+
+def compile_all() -> None:
+    """So that no reader of a page waits for it: as a program, each template is remembered."""
+    for name in _ENVIRONMENT.list_templates():
+        _ENVIRONMENT.get_template(name)

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from oddish.viewer.steps import MOST_OTHERS
-from oddish.web.viewer.training import MOST_CHARTS
+from oddish.web.viewer.drawings import MOST_CHARTS
 from support.pages import Markup, visitor
 from support.results import RUN, STEP, example, write
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oddish.documents import Parse
 from oddish.viewer import steps as steps_module
 from oddish.viewer.aggregates import summary_document
 from oddish.viewer.fields import SHOWN
@@ -18,6 +19,7 @@ from oddish.viewer.runs import read_run
 from oddish.viewer.steps import MOST_OTHERS, Steps
 from oddish.viewer.summaries import Attempt, Summary, read_summary, tasks_document
 from oddish.viewer.traces import Message, read_trace, trace_document
+from oddish.web.parsing import parse
 from support.results import (
     ATTEMPT,
     HARNESS,
@@ -243,6 +245,11 @@ ODD_LINES = [
     b'{"step": 6, "loss": 1' + b"0" * 400 + b', "kl": -1' + b"0" * 400 + b"}",
     b' {"step": 7}\r',
     b'{"step": 8}, {"step": 9}',
+    b'{"step": [{}',
+    b'{}], "step": 1}, {"step": 2}',
+    b'{"step": 8, "mine": {"a": 1}}',
+    b'{"step": 8, "mine": [1]}',
+    b'{"step": 8, "mine": 9007199254740993}',
     b'{"step": "3"}',
     b"[3]",
     b"{cut",
@@ -252,9 +259,9 @@ ODD_LINES = [
 ]
 
 
-def steps_in(*lines: bytes) -> Steps:
+def steps_in(*lines: bytes, parse: Parse = json.loads) -> Steps:
     steps = Steps()
-    steps.read(lines, 1, Notes())
+    steps.read(lines, 1, Notes(), parse)
     return steps
 
 
@@ -262,6 +269,12 @@ def steps_in(*lines: bytes) -> Steps:
 @settings(max_examples=150)
 def test_no_line_of_metrics_spoils_another(lines: list[bytes]) -> None:
     assert list(steps_in(*lines)) == [step for line in lines for step in steps_in(line)]
+
+
+@given(st.lists(st.sampled_from(GOOD_LINES + ODD_LINES), max_size=6))
+@settings(max_examples=60)
+def test_steps_are_the_same_whoever_reads_their_json(lines: list[bytes]) -> None:
+    assert list(steps_in(*lines, parse=parse)) == list(steps_in(*lines))
 
 
 @given(st.lists(st.sampled_from(GOOD_LINES), max_size=6))

@@ -22,8 +22,8 @@ from oddish.web.charts.figures import (
     nothing,
 )
 from oddish.web.charts.scales import Scale, figures
-from oddish.web.charts.svg import area, element, joined, marker, number, path, series_class
-from oddish.web.charts.thinning import Columns, Course
+from oddish.web.charts.svg import Point, area, element, joined, marker, number, path, series_class
+from oddish.web.charts.thinning import Columns, Course, Edge
 
 COLUMNS = RIGHT - LEFT
 """One for each unit of the drawing."""
@@ -38,7 +38,8 @@ class Series:
     """Values by x, in any number; NaN where there is none."""
 
     label: str
-    xs: Sequence[float]
+    course: Course
+    """Of their x."""
     ys: Sequence[float]
     band: tuple[Sequence[float], Sequence[float]] | None = None
     """From where to where each value reaches."""
@@ -51,17 +52,12 @@ class _Drawn:
     """A series with the points of it that are drawn."""
 
     series: Series
-    course: Course
-    lines: list[list[int]]
-    bands: list[list[tuple[float, float, float]]]
+    lines: list[list[Point]]
+    bands: list[list[Edge]]
 
     @property
-    def xs(self) -> list[float]:
-        return [self.course.xs[index] for line in self.lines for index in line]
-
-    @property
-    def ys(self) -> list[float]:
-        return [self.course.ys[index] for line in self.lines for index in line]
+    def points(self) -> list[Point]:
+        return [point for line in self.lines for point in line]
 
 
 def line_chart(
@@ -75,11 +71,9 @@ def line_chart(
     links: Sequence[tuple[str, str]] = (),
 ) -> Markup:
     """All of ``series`` in one drawing; what the bands and marks are is said in the legend. ``links``: of the data."""
-    courses = [Course.of(each.xs, each.ys) for each in series]
-    held = [x for course in courses for x in (min(course.xs, default=math.nan), max(course.xs, default=math.nan))]
-    x = Scale.over((value for value in held if not math.isnan(value)), LEFT, RIGHT)
+    x = Scale.over((end for each in series for end in each.course.ends), LEFT, RIGHT)
     columns = Columns(x.low, x.high, COLUMNS)
-    drawn = [_draw(each, course, columns) for each, course in zip(series, courses, strict=True)]
+    drawn = [_draw(each, columns) for each in series]
     if not any(each.lines for each in drawn):
         return nothing(title, "No values.")
     y = Scale.over(_reach(drawn), BOTTOM, TOP, margin=_MARGIN)
@@ -102,28 +96,29 @@ def line_chart(
     )
 
 
-def _draw(series: Series, course: Course, columns: Columns) -> _Drawn:
-    bands = course.bands(*series.band, columns) if series.band else []
-    return _Drawn(series, course, course.lines(columns), bands)
+def _draw(series: Series, columns: Columns) -> _Drawn:
+    bands = series.course.bands(*series.band, columns) if series.band else []
+    return _Drawn(series, series.course.lines(series.ys, columns), bands)
 
 
 def _reach(drawn: Sequence[_Drawn]) -> Iterator[float]:
+    """The lowest and the highest of what is drawn."""
     for each in drawn:
-        yield from each.ys
+        if each.lines:
+            _, ys = zip(*each.points, strict=True)
+            yield from (min(ys), max(ys))
         for band in each.bands:
-            for _, low, high in band:
-                yield low
-                yield high
+            _, lows, highs = zip(*band, strict=True)
+            yield from (min(*lows, *highs), max(*lows, *highs))
 
 
 def _series(position: int, drawn: _Drawn, x: Scale, y: Scale) -> Markup:
-    course = drawn.course
-    at = [[(x.at(course.xs[index]), y.at(course.ys[index])) for index in line] for line in drawn.lines]
+    at = [_placed(line, x, y) for line in drawn.lines]
     parts = [
         element(
             "path",
             class_="chart-band",
-            d=area([(x.at(a), y.at(high)) for a, _, high in band], [(x.at(a), y.at(low)) for a, low, _ in band]),
+            d=area(_placed([(a, high) for a, _, high in band], x, y), _placed([(a, low) for a, low, _ in band], x, y)),
         )
         for band in drawn.bands
         if len(band) > 1
@@ -134,16 +129,18 @@ def _series(position: int, drawn: _Drawn, x: Scale, y: Scale) -> Markup:
     parts += [marker(position, point) for points in at if is_sparse or len(points) == 1 for point in points]
     if d := _rug(drawn.series.marks, x, BOTTOM - _RUG * (position + 1)):
         parts.append(element("path", class_="chart-mark", d=d))
-    told = [[course.xs[index], float(f"{course.ys[index]:.6g}")] for line in drawn.lines for index in line]
-    return element(
-        "g", *parts, class_=series_class(position), data_label=drawn.series.label, data_points=json.dumps(told)
-    )
+    told = ", ".join(f"[{a!r}, {b:.6g}]" for a, b in drawn.points)
+    return element("g", *parts, class_=series_class(position), data_label=drawn.series.label, data_points=f"[{told}]")
+
+
+def _placed(points: Sequence[Point], x: Scale, y: Scale) -> list[Point]:
+    return list(zip(x.along([a for a, _ in points]), y.along([b for _, b in points]), strict=True))
 
 
 def _rug(marks: Sequence[float], x: Scale, height: float) -> str:
     """Where there are marks, places next to each other as one piece."""
     pieces: list[list[float]] = []
-    for place in sorted({round(x.at(value)) for value in marks if x.low <= value <= x.high}):
+    for place in sorted(set(map(round, x.along([value for value in marks if x.low <= value <= x.high])))):
         if pieces and place <= pieces[-1][1] + 1:
             pieces[-1][1] = place
         else:
@@ -165,7 +162,7 @@ def _keys(drawn: Sequence[_Drawn], band_label: str, marks_label: str) -> list[Ma
 def _said(drawn: _Drawn) -> str:
     if not drawn.lines:
         return f"{drawn.series.label}: no values."
-    xs, ys = drawn.xs, drawn.ys
+    xs, ys = zip(*drawn.points, strict=True)
     return (
         f"{drawn.series.label}: from {figures(min(xs))} to {figures(max(xs))}, lowest {figures(min(ys))}, "
         f"highest {figures(max(ys))}, last {figures(ys[-1])}."
@@ -176,11 +173,11 @@ def _table(series: Sequence[Series], x_label: str, links: Sequence[tuple[str, st
     """The last rows, one for each x; of values with the same x the last."""
     rows: dict[float, dict[int, float]] = {}
     for position, each in enumerate(series):
-        for x, y in zip(each.xs[-TABLE_ROWS:], each.ys[-TABLE_ROWS:], strict=True):
+        for x, y in zip(each.course.given[-TABLE_ROWS:], each.ys[-TABLE_ROWS:], strict=True):
             if not math.isnan(x):
                 rows.setdefault(x, {})[position] = y
     shown: list[list[Value]] = [
         [x, *(rows[x].get(position) for position in range(len(series)))] for x in sorted(rows)[-TABLE_ROWS:]
     ]
-    of = max(len(shown), *(len(each.xs) for each in series))
+    of = max(len(shown), *(len(each.ys) for each in series))
     return Table([x_label, *(each.label for each in series)], shown, of, links)

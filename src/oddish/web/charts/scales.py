@@ -43,6 +43,11 @@ class Scale:
         share = (max(-LARGEST, min(LARGEST, value)) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
+    def along(self, values: Iterable[float]) -> list[float]:
+        """``at`` of many values, which are no larger than ``LARGEST``."""
+        low, span, start, length = self.low, self.high - self.low, self.start, self.end - self.start
+        return [start + (value - low) / span * length for value in values]
+
     def ticks(self, most: int) -> list[float]:
         """Round numbers at equal distances: one at least, at most ``most`` and one. ``most`` is 3 or more."""
         span = self.high - self.low

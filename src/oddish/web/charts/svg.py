@@ -19,16 +19,16 @@ MARKERS = (
 
 def element(name: str, *children: Markup | str, **attributes: object) -> Markup:
     """``class_`` is the attribute class, ``view_box`` viewBox, and ``data_x`` data-x; None is left out."""
-    given = Markup("").join(
-        Markup(' {}="{}"').format(_name(key), number(value) if isinstance(value, float) else value)
+    given = "".join(
+        f' {_name(key)}="{escape(number(value) if isinstance(value, float) else value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), given, joined(children))  # noqa: S704 - of this package
+    return Markup(f"<{name}{given}>{joined(children)}</{name}>")  # noqa: S704 - names are of this package
 
 
 def joined(parts: Iterable[Markup | str]) -> Markup:
-    return Markup("").join(map(escape, parts))
+    return Markup("").join(parts)
 
 
 def number(value: float) -> str:
@@ -58,5 +58,5 @@ def series_class(series: int) -> str:
     return f"chart-series chart-series-{series % len(MARKERS) + 1}"
 
 
-def _name(key: str) -> Markup:
-    return Markup("viewBox" if key == "view_box" else key.rstrip("_").replace("_", "-"))  # noqa: S704 - of this package
+def _name(key: str) -> str:
+    return "viewBox" if key == "view_box" else key.rstrip("_").replace("_", "-")

@@ -1,15 +1,17 @@
 """Of many points those that show in a drawing: of each column the ends, the lowest and the highest. Pure."""
 
 import math
-from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from operator import gt
 from typing import Self
 
 from oddish.web.charts.scales import LARGEST
+from oddish.web.charts.svg import Point
+
+type Edge = tuple[float, float, float]
 
 MOST_STRETCHES = 8
 """A series that goes back more often is drawn in the order of its x."""
@@ -37,92 +39,97 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The points of a series that can be drawn, in the order in which they are. A y of NaN is a gap."""
+    """The x of series that can be drawn, in the order in which they are."""
 
+    given: Sequence[float]
+    """All of them, in the order of the series."""
     xs: Sequence[float]
-    ys: Sequence[float]
     backs: tuple[int, ...]
     """Where x falls."""
     order: Sequence[int] | None
-    """The place of each point in the series; None where all are in theirs."""
+    """The place of each x in the series; None where all are in theirs."""
 
     @classmethod
-    def of(cls, xs: Sequence[float], ys: Sequence[float]) -> Self:
-        """Of a series with gaps, and with x that need not be there, or in order."""
+    def of(cls, given: Sequence[float]) -> Self:
+        """Of x that need not be there, or in order. Series with the same x can share it."""
         order: list[int] | None = None
+        xs = list(given)
         if not _drawable(xs):
             order = [index for index, x in enumerate(xs) if abs(x) <= LARGEST]
-            xs = _pick(xs, order)
+            xs = [xs[index] for index in order]
         backs = _falls(xs)
         if len(backs) > MOST_STRETCHES:
             by_x = sorted(range(len(xs)), key=xs.__getitem__)
             order = by_x if order is None else [order[index] for index in by_x]
-            xs, backs = _pick(xs, by_x), ()
-        course = cls(xs, (), backs, order)
-        return cls(xs, course.follow(ys), backs, order)
+            xs, backs = [xs[index] for index in by_x], ()
+        return cls(given, xs, backs, order)
+
+    @property
+    def ends(self) -> Sequence[float]:
+        """The lowest and the highest x; neither where there is none."""
+        return (min(self.xs), max(self.xs)) if self.xs else ()
 
     def follow(self, values: Sequence[float]) -> Sequence[float]:
-        """Other values of the same series, at the points that can be drawn."""
-        picked = values if self.order is None else _pick(values, self.order)
-        return picked if _drawable(picked) else array("d", (_or_gap(value) for value in picked))
+        """Those of a series, one for each x that can be drawn."""
+        return values if self.order is None else [values[index] for index in self.order]
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """Where x does not fall: pairs of the first index and the one after the last."""
         return pairwise((0, *self.backs, len(self.xs)))
 
-    def lines(self, columns: Columns) -> list[list[int]]:
-        """Indices of the points to join, for each line its own.
+    def lines(self, values: Sequence[float], columns: Columns) -> list[list[Point]]:
+        """The points of a series to join, for each line its own. A value of NaN, or too large to draw, is a gap.
 
         A line ends at a gap as wide as a column, and where x falls. Of a column with many points the first, the lowest,
         the highest and the last stay.
         """
-        found: list[list[int]] = []
-        for begin, end in self.stretches():
-            goes_on = False
-            for first, after in columns.split(self.xs, begin, end):
-                inside = _telling(self.ys, first, after)
-                if inside and goes_on:
-                    found[-1] += inside
-                elif inside:
-                    found.append(inside)
-                goes_on = bool(inside)
-        return found
+        ys = self.follow(values)
+        return self._pieces(columns, lambda first, after: _telling(self.xs, ys, first, after))
 
-    def bands(
-        self, lows: Sequence[float], highs: Sequence[float], columns: Columns
-    ) -> list[list[tuple[float, float, float]]]:
+    def bands(self, lows: Sequence[float], highs: Sequence[float], columns: Columns) -> list[list[Edge]]:
         """x, the lowest of ``lows`` and the highest of ``highs`` from there on, for each band without a gap its own."""
-        lows, highs = self.follow(lows), self.follow(highs)
-        found: list[list[tuple[float, float, float]]] = []
+        low, high = self.follow(lows), self.follow(highs)
+        return self._pieces(columns, lambda first, after: _edges(self.xs, low, high, first, after))
+
+    def _pieces[T](self, columns: Columns, inside: Callable[[int, int], list[T]]) -> list[list[T]]:
+        """What is ``inside`` of the columns, apart where there is nothing and where x falls."""
+        found: list[list[T]] = []
         for begin, end in self.stretches():
             goes_on = False
             for first, after in columns.split(self.xs, begin, end):
-                held = [index for index in range(first, after) if not math.isnan(lows[index] + highs[index])]
-                parts = [held] if len(held) > WHOLE else [[index] for index in held]
-                edges = [
-                    (self.xs[part[0]], min(lows[index] for index in part), max(highs[index] for index in part))
-                    for part in parts
-                ]
-                if len(held) > WHOLE:
-                    edges.append((self.xs[held[-1]], *edges[0][1:]))
-                if edges and goes_on:
-                    found[-1] += edges
-                elif edges:
-                    found.append(edges)
-                goes_on = bool(edges)
+                here = inside(first, after)
+                if here and goes_on:
+                    found[-1] += here
+                elif here:
+                    found.append(here)
+                goes_on = bool(here)
         return found
 
 
-def _telling(ys: Sequence[float], first: int, after: int) -> list[int]:
-    values = ys[first:after]
+def _telling(xs: Sequence[float], ys: Sequence[float], first: int, after: int) -> list[Point]:
     indices: Sequence[int] = range(first, after)
-    if math.isnan(sum(values)):
-        indices = [index for index in indices if not math.isnan(ys[index])]
+    values = ys[first:after]
+    lowest, highest = min(values), max(values)
+    if math.isnan(sum(values)) or lowest < -LARGEST or highest > LARGEST:
+        indices = [index for index in indices if abs(ys[index]) <= LARGEST]
         values = [ys[index] for index in indices]
-    if len(indices) <= WHOLE:
-        return list(indices)
-    lowest, highest = indices[values.index(min(values))], indices[values.index(max(values))]
-    return sorted({indices[0], lowest, highest, indices[-1]})
+        lowest, highest = min(values, default=math.nan), max(values, default=math.nan)
+    if len(indices) > WHOLE:
+        telling = {0, values.index(lowest), values.index(highest), len(values) - 1}
+        indices = [indices[place] for place in sorted(telling)]
+    return [(xs[index], ys[index]) for index in indices]
+
+
+def _edges(xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], first: int, after: int) -> list[Edge]:
+    indices: Sequence[int] = range(first, after)
+    low, high = lows[first:after], highs[first:after]
+    if not (_drawable(low) and _drawable(high)):
+        indices = [index for index in indices if abs(lows[index]) <= LARGEST and abs(highs[index]) <= LARGEST]
+        low, high = [lows[index] for index in indices], [highs[index] for index in indices]
+    if len(indices) > WHOLE:
+        lowest, highest = min(low), max(high)
+        return [(xs[indices[0]], lowest, highest), (xs[indices[-1]], lowest, highest)]
+    return [(xs[index], lows[index], highs[index]) for index in indices]
 
 
 def _falls(xs: Sequence[float]) -> tuple[int, ...]:
@@ -134,11 +141,3 @@ def _falls(xs: Sequence[float]) -> tuple[int, ...]:
 def _drawable(values: Sequence[float]) -> bool:
     """Whether all are numbers that a drawing can hold."""
     return not values or (not math.isnan(sum(values)) and min(values) >= -LARGEST and max(values) <= LARGEST)
-
-
-def _or_gap(value: float) -> float:
-    return value if abs(value) <= LARGEST else math.nan
-
-
-def _pick(values: Sequence[float], order: Sequence[int]) -> "array[float]":
-    return array("d", (values[index] for index in order))

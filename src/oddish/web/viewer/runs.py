@@ -7,8 +7,9 @@ from starlette.requests import Request
 
 from oddish.viewer.findings import Finding
 from oddish.web.pages import Page
+from oddish.web.viewer.drawings import Charted, TrainedRun
 from oddish.web.viewer.shelf import Shelf
-from oddish.web.viewer.training import Charted, TrainedRun, training
+from oddish.web.viewer.training import training
 
 MOST = 6
 """Runs that can be told apart in a chart."""

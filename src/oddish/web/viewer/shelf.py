@@ -10,6 +10,7 @@ from oddish.viewer.parameters import offered
 from oddish.viewer.results import Results
 from oddish.viewer.versions import Versions
 from oddish.web.pages import Attachment, Link, Page
+from oddish.web.viewer.drawings import Drawings
 from oddish.web.viewer.links import Links
 
 
@@ -22,9 +23,11 @@ class Shelf:
     above: Sequence[Link] = ()
     """Pages above those of this directory."""
     versions: Versions = field(init=False)
+    drawings: Drawings = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", Versions(self.results))
+        object.__setattr__(self, "drawings", Drawings(self.links))
 
     def project(self, request: Request) -> str:
         """The id in the address. Raises ``NotFound`` where there is no such project."""

@@ -12,6 +12,7 @@ from oddish.web.charts.figures import BOTTOM, LEFT, RIGHT, TABLE_ROWS, TOP
 from oddish.web.charts.lines import MARKED, Series, line_chart
 from oddish.web.charts.ranks import Row, bars, dots
 from oddish.web.charts.scatter import Spot, frontier, scatter
+from oddish.web.charts.thinning import Course
 
 HOSTILE = """<script>alert("1")</script>'&\x1b]]>"""
 NAN = math.nan
@@ -46,7 +47,7 @@ def points(d: str) -> list[tuple[float, float]]:
 
 
 def test_a_line_runs_from_the_lower_left_to_the_upper_right() -> None:
-    chart = lines(Series("run", [0.0, 50.0, 100.0], [0.0, 0.5, 1.0]))
+    chart = lines(Series("run", Course.of([0.0, 50.0, 100.0]), [0.0, 0.5, 1.0]))
     (line,) = of_class(chart, "chart-line")
     (first, middle, last) = points(line.get("d", ""))
     assert first == (LEFT, BOTTOM)
@@ -59,7 +60,7 @@ def test_a_line_runs_from_the_lower_left_to_the_upper_right() -> None:
 def test_a_gap_is_no_line_and_a_lone_point_is_a_dot() -> None:
     xs = [float(x) for x in range(100)]
     ys = [NAN if x in (48.0, 52.0) or (48 < x < 52 and x != 50) else x for x in xs]
-    chart = lines(Series("run", xs, ys))
+    chart = lines(Series("run", Course.of(xs), ys))
     (line,) = of_class(chart, "chart-line")
     assert line.get("d", "").count("M") == 2
     assert len(of_class(chart, "chart-marker")) == 1
@@ -67,14 +68,16 @@ def test_a_gap_is_no_line_and_a_lone_point_is_a_dot() -> None:
 
 def test_many_points_have_no_markers_and_few_places() -> None:
     xs = [float(x) for x in range(20_000)]
-    chart = lines(Series("run", xs, [math.sin(x) for x in xs]))
+    chart = lines(Series("run", Course.of(xs), [math.sin(x) for x in xs]))
     assert not of_class(chart, "chart-marker")
     (line,) = of_class(chart, "chart-line")
     assert MARKED < len(points(line.get("d", ""))) < 2_200
 
 
 def test_a_band_lies_around_its_line() -> None:
-    chart = lines(Series("run", [0.0, 1.0], [0.5, 0.5], band=([0.4, 0.4], [0.6, 0.6])), band_label="one deviation")
+    chart = lines(
+        Series("run", Course.of([0.0, 1.0]), [0.5, 0.5], band=([0.4, 0.4], [0.6, 0.6])), band_label="one deviation"
+    )
     line = points(of_class(chart, "chart-line")[0].get("d", ""))
     drawn = max(of_class(chart, "chart-band"), key=lambda found: len(found.get("d", "")))
     assert min(y for _, y in points(drawn.get("d", ""))) < line[0][1] < max(y for _, y in points(drawn.get("d", "")))
@@ -82,7 +85,9 @@ def test_a_band_lies_around_its_line() -> None:
 
 
 def test_several_series_differ_by_class_marker_and_name() -> None:
-    chart = lines(Series("first", [0.0, 1.0], [0.0, 1.0]), Series("second", [0.0, 1.0], [1.0, 0.0]))
+    chart = lines(
+        Series("first", Course.of([0.0, 1.0]), [0.0, 1.0]), Series("second", Course.of([0.0, 1.0]), [1.0, 0.0])
+    )
     shapes = [
         of_class(group, "chart-marker")[0].get("d")
         for group in chart.iter("g")
@@ -98,14 +103,14 @@ def test_several_series_differ_by_class_marker_and_name() -> None:
 
 def test_marks_next_to_each_other_are_one_piece() -> None:
     xs = [float(x) for x in range(2_000)]
-    chart = lines(Series("run", xs, xs, marks=[*xs[:500], NAN, 1_500.0]), marks_label="flat")
+    chart = lines(Series("run", Course.of(xs), xs, marks=[*xs[:500], NAN, 1_500.0]), marks_label="flat")
     drawn = next(found for group in chart.iter("g") for found in group if found.get("class") == "chart-mark")
     assert drawn.get("d", "").count("M") == 2
     assert "flat" in text(of_class(chart, "chart-legend")[0])
 
 
 def test_a_chart_is_said_in_words() -> None:
-    chart = lines(Series("run", [1.0, 2.0, 3.0], [0.5, NAN, 0.25]))
+    chart = lines(Series("run", Course.of([1.0, 2.0, 3.0]), [0.5, NAN, 0.25]))
     drawing = chart.find("svg")
     assert drawing is not None
     assert (drawing.get("role"), text(drawing.find("title"))) == ("img", "Reward")
@@ -113,7 +118,7 @@ def test_a_chart_is_said_in_words() -> None:
 
 
 def test_what_a_script_reads_is_what_is_drawn() -> None:
-    chart = lines(Series("run", [1.0, 2.0, 3.0], [0.5, NAN, 1 / 3]))
+    chart = lines(Series("run", Course.of([1.0, 2.0, 3.0]), [0.5, NAN, 1 / 3]))
     drawing = chart.find("svg")
     assert drawing is not None
     assert json.loads(drawing.get("data-x", "")) == [1, 3, LEFT, RIGHT]
@@ -126,7 +131,7 @@ def test_the_data_lies_beside_a_chart_and_long_data_is_cut() -> None:
     chart = parsed(
         line_chart(
             "Loss",
-            [Series("a", xs, xs), Series("b", xs[:990], xs[:990])],
+            [Series("a", Course.of(xs), xs), Series("b", Course.of(xs[:990]), xs[:990])],
             x_label="step",
             links=[("CSV", "metrics.csv?a=1&b=2")],
         )
@@ -141,7 +146,9 @@ def test_the_data_lies_beside_a_chart_and_long_data_is_cut() -> None:
     assert [link.get("href") for link in details.iter("a")] == ["metrics.csv?a=1&b=2"]
 
 
-@pytest.mark.parametrize("series", [[], [Series("run", [], [])], [Series("run", [NAN, 1.0], [1.0, NAN])]])
+@pytest.mark.parametrize(
+    "series", [[], [Series("run", Course.of([]), [])], [Series("run", Course.of([NAN, 1.0]), [1.0, NAN])]]
+)
 def test_a_chart_without_values_says_so(series: Sequence[Series]) -> None:
     chart = lines(*series)
     assert text(of_class(chart, "chart-empty")[0]) == "No values."
@@ -150,20 +157,22 @@ def test_a_chart_without_values_says_so(series: Sequence[Series]) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1e308, -1e308, 5e-324, 1e300])
 def test_odd_values_break_no_chart(value: float) -> None:
-    chart = lines(Series("run", [0.0, value, 1e-320], [value, 1.0, -value]))
+    chart = lines(Series("run", Course.of([0.0, value, 1e-320]), [value, 1.0, -value]))
     assert "nan" not in Xml.tostring(chart, encoding="unicode").lower()
     assert "inf" not in Xml.tostring(chart, encoding="unicode").lower()
 
 
 def test_the_same_data_gives_the_same_text() -> None:
-    series = Series("run", [0.0, 1.0, 2.0], [0.1, 0.2, 0.3])
+    series = Series("run", Course.of([0.0, 1.0, 2.0]), [0.1, 0.2, 0.3])
     assert line_chart("R", [series], x_label="step") == line_chart("R", [series], x_label="step")
 
 
 def test_texts_are_escaped() -> None:
     label = HOSTILE.replace("\x1b", "")
     for chart in (
-        line_chart(label, [Series(label, [0.0], [1.0])], x_label=label, y_label=label, links=[(label, label)]),
+        line_chart(
+            label, [Series(label, Course.of([0.0]), [1.0])], x_label=label, y_label=label, links=[(label, label)]
+        ),
         dots(label, [Row(label, 0.5, (0.1, 0.9), label)], value_label=label, interval_label=label),
         bars(label, [Row(label, 0.5)], value_label=label),
         scatter(label, [Spot(label, 1.0, 1.0)], x_label=label, y_label=label),

@@ -15,13 +15,9 @@ POINTS = st.lists(st.tuples(st.integers(0, 60).map(float) | st.just(math.nan), G
 COLUMNS = Columns(0.0, 60.0, 7)
 
 
-def course(points: list[tuple[float, float]]) -> Course:
-    return Course.of(array("d", [x for x, _ in points]), array("d", [y for _, y in points]))
-
-
 def drawn(points: list[tuple[float, float]], columns: Columns = COLUMNS) -> list[list[tuple[float, float]]]:
-    found = course(points)
-    return [[(found.xs[index], found.ys[index]) for index in line] for line in found.lines(columns)]
+    xs, ys = array("d", [x for x, _ in points]), array("d", [y for _, y in points])
+    return Course.of(xs).lines(ys, columns)
 
 
 def column(x: float) -> int:
@@ -43,10 +39,9 @@ def test_each_column_keeps_its_lowest_and_its_highest(points: list[tuple[float, 
 @given(POINTS)
 @settings(max_examples=150)
 def test_a_line_never_goes_back_and_keeps_the_order_of_its_points(points: list[tuple[float, float]]) -> None:
-    found = course(points)
-    for line in found.lines(COLUMNS):
-        assert all(a < b for a, b in pairwise(line))
-        assert all(found.xs[a] <= found.xs[b] for a, b in pairwise(line))
+    for line in drawn([(x, float(place)) for place, (x, _) in enumerate(points)]):
+        assert all(a <= b for (a, _), (b, _) in pairwise(line))
+        assert all(before < after for (a, before), (b, after) in pairwise(line) if a == b)
 
 
 @given(st.lists(st.integers(0, 100_000), unique=True, min_size=1, max_size=300).map(sorted), st.randoms())
@@ -88,11 +83,11 @@ def test_a_series_that_goes_back_often_is_drawn_in_the_order_of_its_x() -> None:
 @settings(max_examples=60)
 def test_a_band_holds_every_value_with_a_spread(points: list[tuple[float, float, float]]) -> None:
     points.sort()
-    xs, ys = array("d", [x for x, _, _ in points]), array("d", [y for _, y, _ in points])
+    xs = array("d", [x for x, _, _ in points])
     lows = array("d", [y - spread for _, y, spread in points])
     highs = array("d", [y + spread for _, y, spread in points])
     columns = Columns(-50.0, 50.0, 9)
-    edges = [edge for band in Course.of(xs, ys).bands(lows, highs, columns) for edge in band]
+    edges = [edge for band in Course.of(xs).bands(lows, highs, columns) for edge in band]
     for x, low, high in zip(xs, lows, highs, strict=True):
         if not math.isnan(low):
             number = math.floor((x + 50) / (100 / 9))
