@@ -17,6 +17,7 @@ from oddish.stack.layout import Layout
 from oddish.stack.process import Process
 from oddish.stack.state import read_state
 from oddish.tasks.package import content_hash, publish_set
+from oddish.viewer.checking import check
 from support.waiting import eventually
 
 pytestmark = pytest.mark.long
@@ -51,6 +52,7 @@ class Cli:
     """Runs ``oddish`` as a process with a state directory of its own."""
 
     def __init__(self, home: Path) -> None:
+        self.directory = home
         foreign = ("ODDISH_", "PG")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         self.environ = kept | {"ODDISH_HOME": str(home), "PYTHONPATH": str(OWN_AGENTS)}
@@ -59,7 +61,13 @@ class Cli:
         command = [*PROGRAM, *map(str, arguments)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            command, env=self.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+            command,
+            cwd=self.directory,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
         )
 
     def __call__(self, *arguments: str | Path, exit_code: int = 0) -> str:
@@ -329,19 +337,48 @@ def test_a_sweep_creates_its_trials_once_and_replaces_the_one_that_failed_once_i
     assert send() == [], "they wait or run"
     (tmp_path / "released").touch()
     oddish("status", "-e", "swept", "--watch", exit_code=1)
-    ends = {trial["agent"]: (trial["status"], trial["reward"]) for trial in oddish.trials("swept")}
+    trials = oddish.trials("swept")
+    ends = {trial["agent"]: (trial["status"], trial["reward"]) for trial in trials}
     assert ends == {
         "oracle": ("success", 1),
         "nop": ("success", 0),
         "scripted:Failing": ("success", 0),
         "scripted:Crashing": ("failed", 0),
     }
-    (failed,) = (trial for trial in oddish.trials("swept") if trial["status"] == "failed")
+    (failed,) = (trial for trial in trials if trial["status"] == "failed")
+    assert differences_of(oddish, "swept", trials, tmp_path) == {failed["agent"]: [("errored", failed["id"], None, 0)]}
     (tmp_path / "mended").touch()
     (replacement,) = send()
     assert "4/4 done: 4 success" in oddish("status", "-e", "swept", "--watch")
     assert send() == []
-    assert {trial["id"] for trial in oddish.trials("swept") if trial["agent"] == failed["agent"]} == {replacement}
+    trials = oddish.trials("swept")
+    assert {trial["id"] for trial in trials if trial["agent"] == failed["agent"]} == {replacement}
+    assert differences_of(oddish, "swept", trials, tmp_path) == {}
     kept = oddish.json("status", failed["id"])
     assert (kept["status"], kept["superseded_by_trial_id"]) == ("failed", replacement)
     assert "LookupError: nothing here" in kept["error_message"]
+
+
+def differences_of(
+    oddish: Cli, experiment: str, trials: list[dict[str, Any]], directory: Path
+) -> dict[str, list[tuple[object, ...]]]:
+    """By agent, what of an exported experiment differs from its status; everything else is seen to be the same."""
+    exported = oddish.json("export", experiment, "--to", directory / "results", "--project", "p", "--dataset", "d")
+    for cell in exported["numbers"]["cells"]:
+        rewards = [
+            trial["reward"] for trial in trials if trial["agent"] == cell["harness"] and trial["status"] == "success"
+        ]
+        assert (cell["status"]["scored"], cell["status"]["passed"]) == (len(rewards), rewards.count(1))
+        assert cell["differences"] or cell["status"] == cell["dataset"]
+    checked = check(directory / "results")
+    assert checked.findings == ()
+    (dataset,) = checked.projects[0].datasets
+    scored = sum(cell["dataset"]["scored"] for cell in exported["numbers"]["cells"])
+    assert (dataset.cells, dataset.attempts, dataset.measured_cells) == (len(trials), len(trials), scored)
+    return {
+        cell["harness"]: [
+            (each["rule"], each["trial"], each["status"], each["dataset"]) for each in cell["differences"]
+        ]
+        for cell in exported["numbers"]["cells"]
+        if cell["differences"]
+    }
