@@ -40,15 +40,16 @@ async def make_link(
 @router.get(PATH, include_in_schema=False)
 async def enter(request: Request, services: ServicesOf) -> Response:
     """Follow such a link: the browser gets a cookie, which pages take in place of a key."""
+    answer = page_answer(SITE, request, Page("signed_in.html", "Signed in", None))
+    answer.headers["Cache-Control"] = "no-store"
     if asks_for_head(request):  # whoever previews a link would use it up
-        return Response(headers={"Cache-Control": "no-store"})
+        return answer
     try:
         async with services.engine.begin() as connection:
             code = request.query_params.get("code", "")
             principal = await signin.redeem(connection, services.keyring, code)
     except Unauthenticated as error:
         return error_answer(SITE, request, error, as_twin=prefers_error_twin(request))
-    answer = page_answer(SITE, request, Page("signed_in.html", "Signed in", None))
     answer.set_cookie(
         name_for(request, signin.COOKIE),
         signin.seal(services.keyring, "session", principal.key_id, signin.SESSION_LIFETIME),
@@ -57,5 +58,4 @@ async def enter(request: Request, services: ServicesOf) -> Response:
         samesite="strict",
         secure=services.settings.public_url.startswith("https:"),
     )
-    answer.headers["Cache-Control"] = "no-store"
     return answer
