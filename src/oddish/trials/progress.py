@@ -1,7 +1,7 @@
 """What running attempts say and spend, stored together while they go on."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,24 +17,22 @@ from oddish.trials.ledger import BUDGET_CHANNEL, CHARGE, Spending
 RECORD = text(f"""
 WITH mine AS (
   SELECT a.trial_id, a.epoch, a.claim_id, a.cost_usd AS before FROM attempts a
-  JOIN unnest(CAST(:trial_ids AS text[]), CAST(:epochs AS bigint[]), CAST(:claim_ids AS uuid[]))
-    AS c (trial_id, epoch, claim_id) USING (trial_id, epoch, claim_id)
+  JOIN jsonb_to_recordset(CAST(:claims AS jsonb)) AS c (trial_id text, epoch bigint, claim_id uuid)
+    USING (trial_id, epoch, claim_id)
   WHERE a.state = 'running' ORDER BY a.job_id FOR NO KEY UPDATE OF a
 ), written AS (
   INSERT INTO trial_events (trial_id, attempt, seq, kind, payload)
   SELECT trial_id, epoch, seq, kind, payload
-  FROM unnest(CAST(:event_claim_ids AS uuid[]), CAST(:seqs AS bigint[]), CAST(:kinds AS text[]),
-              CAST(:payloads AS jsonb[])) AS e (claim_id, seq, kind, payload)
+  FROM jsonb_to_recordset(CAST(:said AS jsonb)) AS e (claim_id uuid, seq bigint, kind text, payload jsonb)
   JOIN mine USING (claim_id)
   ON CONFLICT DO NOTHING RETURNING trial_id
 ), told AS (
   SELECT pg_notify(:live_channel, trial_id) FROM (SELECT DISTINCT trial_id FROM written) new
 ), seen AS (
-  SELECT * FROM unnest(
-    CAST(:spending_claim_ids AS uuid[]), CAST(:input_tokens AS bigint[]), CAST(:cache_tokens AS bigint[]),
-    CAST(:cache_write_tokens AS bigint[]), CAST(:output_tokens AS bigint[]), CAST(:costs_usd AS double precision[]),
-    CAST(:models AS text[])
-  ) AS seen (claim_id, input_tokens, cache_tokens, cache_write_tokens, output_tokens, cost_usd, model)
+  SELECT * FROM jsonb_to_recordset(CAST(:spent AS jsonb)) AS s (
+    claim_id uuid, input_tokens bigint, cache_tokens bigint, cache_write_tokens bigint, output_tokens bigint,
+    cost_usd double precision, model text
+  )
 ), changed AS (
   UPDATE attempts a SET
     input_tokens = greatest(a.input_tokens, seen.input_tokens),
@@ -62,27 +60,20 @@ async def record(
     repeated. What was spent only rises, and its cost counts as an estimate.
     """
     claims = said.keys() | spent.keys()
-    events = [(claim.claim_id, entry) for claim, own in said.items() for entry in own]
     rows = await connection.execute(
         RECORD,
         {
-            "trial_ids": [claim.subject_id for claim in claims],
-            "epochs": [claim.epoch for claim in claims],
-            "claim_ids": [claim.claim_id for claim in claims],
-            "event_claim_ids": [claim_id for claim_id, _ in events],
-            "seqs": [entry.seq for _, entry in events],
-            "kinds": [entry.kind for _, entry in events],
-            "payloads": [json.dumps(storable(entry.payload)) for _, entry in events],
+            "claims": _rows((claim, {"trial_id": claim.subject_id, "epoch": claim.epoch}) for claim in claims),
+            "said": _rows((claim, vars(entry)) for claim, entries in said.items() for entry in entries),
+            "spent": _rows((claim, vars(spending)) for claim, spending in spent.items()),
             "live_channel": LIVE_CHANNEL,
-            "spending_claim_ids": [claim.claim_id for claim in spent],
-            "input_tokens": [spending.input_tokens for spending in spent.values()],
-            "cache_tokens": [spending.cache_tokens for spending in spent.values()],
-            "cache_write_tokens": [spending.cache_write_tokens for spending in spent.values()],
-            "output_tokens": [spending.output_tokens for spending in spent.values()],
-            "costs_usd": [spending.cost_usd for spending in spent.values()],
-            "models": [spending.model for spending in spent.values()],
             "channel": BUDGET_CHANNEL,
         },
     )
     owning = {row.claim_id for row in rows}
     return {claim for claim in claims if claim.claim_id in owning}
+
+
+def _rows(of_claims: Iterable[tuple[Claim, Mapping[str, object]]]) -> str:
+    """One document, for an array of each column takes longer to send and to read."""
+    return json.dumps([{"claim_id": str(claim.claim_id)} | storable(row) for claim, row in of_claims])
