@@ -11,7 +11,7 @@ import pytest
 
 from oddish.viewer import files as files_module
 from oddish.viewer import metrics as metrics_module
-from oddish.viewer.files import LARGE_BYTES, Files, Reading, parse
+from oddish.viewer.files import LARGE_BYTES, Files, Reading
 from oddish.viewer.findings import Notes
 from oddish.viewer.results import NOTES_LIMIT, Results
 from support.results import DATASET, KEY, RUN, STEP, SUMMARY, TRACE, TRACE_DOCUMENT, cell, dataset, example, write
@@ -115,13 +115,15 @@ def test_a_large_file_is_parsed_once_for_all_who_ask_at_once(root: Path) -> None
 
 
 @pytest.mark.parametrize("content", ["{cut", "x" * (LARGE_BYTES + 1), '{"a":' * 200])
-def test_what_cannot_be_read_is_not_looked_at_again_until_it_changes(
-    root: Path, monkeypatch: pytest.MonkeyPatch, content: str
-) -> None:
+def test_what_cannot_be_read_is_not_looked_at_again_until_it_changes(root: Path, content: str) -> None:
     looked_at = []
-    monkeypatch.setattr(files_module, "parse", lambda found: looked_at.append(found) or parse(found))
+
+    def parse(found: bytes) -> Any:
+        looked_at.append(found)
+        return json.loads(found)
+
     write(root, "broken.json", content)
-    files = Files(root)
+    files = Files(root, parse)
 
     def read() -> Reading[str]:
         return files.read("broken.json", 2 * LARGE_BYTES, lambda document, _: document["a"])
