@@ -25,6 +25,10 @@ WAITING = {"integration": 1, "e2e": 2}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
 BESIDE = ("docker",)
 """Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
+THINKING = ("unit",)
+"""Rings that never wait: beside the others as well, after the checks, with what is left of the processors."""
+NICENESS = 10
+"""Of these: they get a tenth of what the others get where both want it."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that can be the browser, the best first."""
 LAST = "chaos"
@@ -63,11 +67,14 @@ def main(arguments: Sequence[str]) -> int:
     everything = not targets
     for name in (*available, *sorted(required - {*available})) if everything else ():
         targets.setdefault(name, [f"tests/{name}"])
-    with ThreadPoolExecutor(max_workers=1) as aside:
-        linting = aside.submit(lint) if everything else None
+    # On Linux a thread is nice by itself, and what it starts is as it is.
+    thinking = ThreadPoolExecutor(max_workers=1, initializer=os.nice, initargs=(NICENESS,))
+    with thinking, ThreadPoolExecutor(max_workers=1) as aside:
+        linting = thinking.submit(lint) if everything else None
         beside = {
-            name: aside.submit(run_unseen, name, targets[name], options)
-            for name in BESIDE
+            name: lane.submit(run_unseen, name, targets[name], options)
+            for lane, names in ((thinking, THINKING), (aside, BESIDE))
+            for name in names
             if everything and name in targets
         }
         before = [
@@ -79,6 +86,7 @@ def main(arguments: Sequence[str]) -> int:
         results = before + [shown(ring) for ring in beside.values()]
     if beside and LAST in targets:
         results.append(run(LAST, targets[LAST], options, again=True))
+    results.sort(key=lambda ring: [*targets].index(ring.name))
     report(results, linted)
     missing = [ring for ring in results if ring.absent and ring.name in required]
     for ring in missing:
