@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import shutil
 import tempfile
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,14 +48,15 @@ def checked(place: Place) -> Place:
 @asynccontextmanager
 async def received(body: AsyncIterable[bytes], limits: ArchiveLimits) -> AsyncIterator[Received]:
     """What ``body`` holds, in a file that is gone afterwards. Raises ``TooLarge``, ``Unavailable`` on a full disk."""
-    with tempfile.TemporaryDirectory(prefix="oddish-export-", ignore_cleanup_errors=True) as scratch:
-        path = Path(scratch) / "archive.tar.gz"
-        try:
-            yield await _written(body, path, limits.max_bytes)
-        except OSError as error:
-            if is_full(error):
-                raise Unavailable("No space left to read the export.", fix="Free space on the server.") from error
-            raise
+    scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="oddish-export-"))
+    try:
+        yield await _written(body, scratch / "archive.tar.gz", limits.max_bytes)
+    except OSError as error:
+        if is_full(error):
+            raise Unavailable("No space left to read the export.", fix="Free space on the server.") from error
+        raise
+    finally:
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
 
 async def _written(body: AsyncIterable[bytes], path: Path, most: int) -> Received:

@@ -31,7 +31,8 @@ class UnpackedExports:
     async def hold(self, export: Export) -> AsyncIterator[Path]:
         """The results directory, which stays for as long as the context is open.
 
-        Raises ``ObjectNotFound`` when the archive is gone, ``Unavailable`` when it is not what was stored.
+        Raises ``ObjectNotFound`` when the archive is gone, ``Unavailable`` when it is not what was stored, or when there
+        is no place for it.
         """
 
         async def make(entry: Path) -> None:
@@ -39,8 +40,15 @@ class UnpackedExports:
             await self._store.fetch(export.object_key, archive)
             await asyncio.to_thread(_unpack, archive, entry / RESULTS, export.sha256, self._limits)
 
-        await asyncio.to_thread(private_directory, self._directory)
-        async with self._cache.hold(export.sha256, make) as held:
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                await asyncio.to_thread(private_directory, self._directory)
+                held = await stack.enter_async_context(self._cache.hold(export.sha256, make))
+            except OSError as error:
+                raise Unavailable(
+                    f"The server cannot unpack this export: {error.strerror}.",
+                    fix=f"Free space there, or let it write to {self._directory.name}/ in its ODDISH_HOME.",
+                ) from error
             yield held.path / RESULTS
 
     def discard(self, sha256: str) -> None:

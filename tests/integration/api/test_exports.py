@@ -289,6 +289,21 @@ def test_what_the_store_has_damaged_is_not_shown(server: Server, client: httpx2.
     assert client.get(PAGE).status_code == 404
 
 
+def test_a_server_without_a_place_to_unpack_says_so(server: Server, client: httpx2.Client) -> None:
+    put(client)
+    (server.services.settings.home / "exports").write_text("in the way")
+    answer = client.get(PAGE)
+    assert (answer.status_code, "cannot unpack this export: File exists" in answer.text) == (503, True)
+    assert client.delete(PAGE).status_code == 200
+
+
+@pytest.mark.parametrize("query", ["project=%00", "page=0", "page=x"])
+def test_a_list_that_cannot_be_asked_for_is_refused(client: httpx2.Client, query: str) -> None:
+    assert client.get(f"/viewer?{query}").status_code == 400
+    assert client.get(f"/viewer?{query}", headers=TWIN).headers["content-type"] == "application/problem+json"
+    assert client.get("/viewer/exports?cursor=%00").status_code == 400
+
+
 @pytest.mark.anyio
 async def test_archives_that_no_export_is_made_of_are_deleted_after_a_day(
     server: Server, client: httpx2.Client, engine: AsyncEngine

@@ -34,7 +34,7 @@ def _shelf(request: Request) -> Shelf:
 
 async def _first(request: Request) -> Response:
     """The results directories that the deployment shows, and the exports of the caller's organisation."""
-    services, project = services_of(request), request.query_params.get("project")
+    services, project = services_of(request), request.query_params.get("project") or None
     org_id = principal_of(request).org_id
     async with services.reads.connect() as connection:
         shown = paging(request.query_params, await registry.count(connection, org_id, project))
