@@ -40,7 +40,7 @@ class Aggregate:
 def measured(cell: Cell) -> MeasuredCell:
     """Of attempts that are not listed, the one that passed and those before it are known to have been made."""
     rewards = [attempt.reward for attempt in cell.attempts]
-    unlisted = cell.passed_at is not None and all(attempt.attempt != cell.passed_at for attempt in cell.attempts)
+    unlisted = cell.passed_at is not None and cell.passed_at not in [attempt.attempt for attempt in cell.attempts]
     return MeasuredCell(
         attempts=max(len(rewards), cell.passed_at or 0),
         measured=len(rewards) - rewards.count(None) + unlisted,

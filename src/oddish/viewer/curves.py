@@ -97,7 +97,7 @@ def progress(steps: Steps) -> Progress:
     columns = (steps.column(name).tolist() for name in ("step", "reward", "reward_std", "wall_s"))
     numbers, rewards, spreads, seconds = columns
     rewarded, spread, timed = _there(rewards), _there(spreads), _there(seconds)
-    best = max(rewarded, default=None)
+    best, total = max(rewarded, default=None), sum(timed)
     best_step = None if best is None else numbers[rewards.index(best)]
     unscorable, rollouts = _counted(steps.column("n_unscorable").tolist(), steps.column("n_rollouts").tolist())
     return Progress(
@@ -109,8 +109,8 @@ def progress(steps: Steps) -> Progress:
         best_step=None if best_step is None or math.isnan(best_step) else best_step,
         flat=Part(spread.count(0.0), len(spread)),
         unscorable=Part(sum(unscorable), sum(rollouts)),
-        seconds=sum(timed) if timed else None,
-        mean_seconds=sum(timed) / len(timed) if timed else None,
+        seconds=total if timed else None,
+        mean_seconds=total / len(timed) if timed else None,
     )
 
 

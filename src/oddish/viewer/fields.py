@@ -13,6 +13,7 @@ from oddish.viewer.findings import Notes
 
 SHOWN = 60
 """Characters of a value in a finding."""
+_WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Fields:
@@ -105,7 +106,7 @@ def shown(value: object) -> str:
     """A value of a document, short enough for a sentence. Long lists and objects are not written out first."""
     if isinstance(value, list | dict) and value:
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    text = json.dumps(value[: SHOWN + 1] if isinstance(value, str) else value, ensure_ascii=False)
+    text = _WRITTEN(value[: SHOWN + 1] if isinstance(value, str) else value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 

@@ -107,7 +107,7 @@ class Files:
         except OSError as error:
             return _last(kept, path, f"cannot be read: {error.strerror}.")
         problem: str | None = f"has more than {limit} bytes."
-        with _uncollected():
+        with uncollected():
             document: Mapping[str, Any] = {}
             if len(content) <= limit:
                 document, problem = parse(content, self._parse)
@@ -143,7 +143,7 @@ class Files:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Documents have no cycles: to look for some while a large one is read takes a third of the time and finds none."""
     was_enabled = gc.isenabled()
     gc.disable()

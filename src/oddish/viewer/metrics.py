@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from oddish.documents import Parse, open_below
-from oddish.viewer.files import Reading
+from oddish.viewer.files import Reading, uncollected
 from oddish.viewer.findings import Finding, Notes
 from oddish.viewer.steps import MOST_NAMES, MOST_OTHERS, Steps
 
@@ -98,7 +98,8 @@ class MetricsFile:
 
     def _take(self, lines: list[bytes]) -> None:
         known = len(self._steps)
-        self._steps.read(lines, self._lines + 1, self._notes, self._parse)
+        with uncollected():
+            self._steps.read(lines, self._lines + 1, self._notes, self._parse)
         self._lines += len(lines)
         steps = self._steps.column("step", known).tolist()
         if all(map(lt, [self._last_step, *steps], steps)):

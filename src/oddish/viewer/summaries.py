@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, lt
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -149,12 +149,13 @@ def _read_cell(place: str, key: str, entry: object, notes: Notes) -> Cell | None
     derives = "passed_at" not in entry
     stored = fields.count("passed_at", least=1, most=MOST_ATTEMPTS)
     attempts = _read_attempts(fields, notes)
-    first = next((attempt.attempt for attempt in attempts if attempt.reward == PASS), None)
+    numbers, rewards = [attempt.attempt for attempt in attempts], [attempt.reward for attempt in attempts]
+    first = numbers[rewards.index(PASS)] if PASS in rewards else None
     if derives:
         notes.warning(place, f"has no passed_at; by its attempts it is {shown(first)}.")
     elif first is not None and (stored is None or first < stored):
         notes.warning(place, f"has passed_at {shown(stored)}, and attempt {first} passed.")
-    elif any(attempt.attempt == stored and attempt.reward != PASS for attempt in attempts):
+    elif any(number == stored and reward != PASS for number, reward in zip(numbers, rewards, strict=True)):
         notes.warning(place, f"has passed_at {stored}, and attempt {stored} did not pass.")
     return Cell(model, harness, first if derives else stored, attempts, fields.rest)
 
@@ -169,6 +170,8 @@ def _read_attempts(fields: Fields, notes: Notes) -> tuple[Attempt, ...]:
             for position, (place, item) in enumerate(fields.objects_in("attempts", items), start=1)
         ]
     numbers = [attempt.attempt for attempt in found]
+    if all(map(lt, numbers, numbers[1:])):
+        return tuple(found)
     if len(set(numbers)) < len(numbers):
         notes.warning(fields.place, "lists several attempts under one number.")
     if numbers != sorted(numbers):
@@ -201,7 +204,7 @@ def _plain_attempt(item: object) -> Attempt | None:
         and (seconds is None or (type(seconds) is float and isfinite(seconds)))
         and (trace is None or type(trace) is str)
     ):
-        return Attempt(number, reward, turns, seconds, trace, further)
+        return tuple.__new__(Attempt, (number, reward, turns, seconds, trace, further))
     return None
 
 

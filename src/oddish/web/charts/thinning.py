@@ -48,6 +48,8 @@ class Course:
     """Where x falls."""
     order: Sequence[int] | None
     """The place of each x in the series; None where all are in theirs."""
+    ends: Sequence[float]
+    """The lowest and the highest x; neither where there is none."""
 
     @classmethod
     def of(cls, given: Sequence[float]) -> Self:
@@ -62,12 +64,7 @@ class Course:
             by_x = sorted(range(len(xs)), key=xs.__getitem__)
             order = by_x if order is None else [order[index] for index in by_x]
             xs, backs = [xs[index] for index in by_x], ()
-        return cls(given, xs, backs, order)
-
-    @property
-    def ends(self) -> Sequence[float]:
-        """The lowest and the highest x; neither where there is none."""
-        return (min(self.xs), max(self.xs)) if self.xs else ()
+        return cls(given, xs, backs, order, (min(xs), max(xs)) if xs else ())
 
     def follow(self, values: Sequence[float]) -> Sequence[float]:
         """Those of a series, one for each x that can be drawn."""
