@@ -31,8 +31,8 @@ class UnpackedExports:
     async def hold(self, export: Export) -> AsyncIterator[Path]:
         """The results directory, which stays for as long as the context is open.
 
-        Raises ``ObjectNotFound`` when the archive is gone, ``Unavailable`` when it is not what was stored, or there is no
-        place for it.
+        Raises ``ObjectNotFound`` when the archive is gone, ``Unavailable`` when it is not what was stored or there is
+        no place for it.
         """
 
         async def make(entry: Path) -> None:
