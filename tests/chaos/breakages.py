@@ -22,6 +22,8 @@ def variables(name: str) -> dict[str, str]:
 
 
 def _remove_fencing() -> None:
+    from sqlalchemy import text
+
     from oddish.queue import finish
     from oddish.trials import progress
     from oddish.worker.service import WorkerService
@@ -32,8 +34,9 @@ def _remove_fencing() -> None:
         assert fence in statement
         setattr(finish, name, statement.replace(fence, ""))
     owner = "WHERE a.state = 'running' ORDER"
-    assert owner in progress.RECORD
-    _replace(progress, "RECORD", progress.RECORD.replace(owner, "ORDER"))
+    recording = progress.RECORD.text
+    assert owner in recording
+    _replace(progress, "RECORD", text(recording.replace(owner, "ORDER")))
     _replace(WorkerService, "_on_fenced", lambda service, reason: None)
 
 
