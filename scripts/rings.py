@@ -27,8 +27,8 @@ BESIDE = ("docker",)
 """Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
 THINKING = ("unit",)
 """Rings that never wait: beside the others as well, after the checks, with what is left of the processors."""
-NICENESS = 10
-"""Of these: they get a tenth of what the others get where both want it."""
+NICENESS = 5
+"""Of these: they get a third of what the others get where both want it, so that none waits for its turn too long."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that can be the browser, the best first."""
 LAST = "chaos"
