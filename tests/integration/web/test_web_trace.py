@@ -123,6 +123,22 @@ def test_what_is_found_leads_to_where_it_is(view: TestClient, root: Path) -> Non
     assert "0 messages with" in Markup(view.get(f"{PAGE}?find=absent").text).text
 
 
+def test_what_is_found_comes_first_and_leads_on_within_the_page(view: TestClient, root: Path) -> None:
+    say(root, *numbered(120))
+    page = Markup(view.get(f"{PAGE}?find=word4&limit=45").text)
+    (form,) = [form for form in page.all("form") if form.get("role") == "search"]
+    assert form["action"] == "#found"
+    assert "found" in ids(view.get(f"{PAGE}?find=word4").text)
+    assert {"#m4", "#m45", f"{PAGE}?from=44&find=word4#m46"} <= set(page.addresses)
+
+
+def test_of_a_trace_without_messages_the_page_says_whose_it_may_be(view: TestClient, root: Path) -> None:
+    say(root)
+    text = Markup(view.get(PAGE).text).text
+    assert "such as oracle and nop" in text
+    assert "Find in all" not in text
+
+
 def test_long_texts_are_cut_and_can_be_asked_for_alone(view: TestClient, root: Path) -> None:
     say(
         root,

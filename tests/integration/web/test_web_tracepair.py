@@ -1,5 +1,6 @@
 """The page of two traces side by side."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ def test_the_same_trace_twice_has_no_difference(view: TestClient, root: Path) ->
     text = Markup(view.get(PAGE).text).text
     assert "They act the same throughout." in text
     assert "Here they go apart." not in text
+
+
+def test_of_nothing_nothing_is_said_to_be_the_same(view: TestClient, root: Path) -> None:
+    both(root, [], [])
+    page = view.get(PAGE).text
+    assert "There is nothing to compare." in page
+    assert "the same action" not in page
+    assert not [text for text in re.findall(r"<li>(.*?)</li>", page, re.DOTALL) if not text.strip()]
 
 
 def test_long_comparisons_come_in_pieces(view: TestClient, root: Path) -> None:
