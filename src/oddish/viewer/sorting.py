@@ -28,6 +28,12 @@ SORTS: Mapping[str, Key] = {
 """By name; None for a task of which it cannot be told."""
 
 
+def orders(rows: Iterable[Row]) -> frozenset[str]:
+    """Those that can be told of some task."""
+    listed = tuple(rows)
+    return frozenset(name for name, key in SORTS.items() if any(key(row) is not None for row in listed))
+
+
 def in_order(rows: Iterable[Row], sort: str, *, descending: bool) -> list[Row]:
     """Equal ones by index and in the order of the file. Those of which the key cannot be told are last either way."""
     key = SORTS[sort]

@@ -10,6 +10,7 @@ from oddish.viewer.derived import Derived
 from oddish.viewer.files import Reading
 from oddish.viewer.leaderboards import Standing, standings
 from oddish.viewer.results import Results
+from oddish.viewer.sorting import orders
 from oddish.viewer.summaries import Summary
 from oddish.viewer.tables import Table
 
@@ -23,6 +24,7 @@ class Version:
 
     def __init__(self, summary: Summary) -> None:
         self.table = Table(summary)
+        self.orders = orders(self.table.rows)
         self._standings: dict[Pivot, Mapping[str, Standing]] = {}
         self._comparisons: OrderedDict[tuple[Pivot, Column, Column], Comparison] = OrderedDict()
         self._lock = Lock()

@@ -92,6 +92,15 @@ def test_the_contracts_example_is_shown(tmp_path: Path) -> None:
     assert trace.startswith(f"{PAGE}/trace/traces/")
 
 
+def test_what_no_task_tells_takes_no_column(tmp_path: Path) -> None:
+    told = {name for name, found in twin(results(tmp_path, two_columns()))["shown"]["sortings"].items() if found}
+    assert told == {"index", "id", "difficulty", "passes", "disagreement"}
+    text = words(results(tmp_path, infrastructure()))
+    assert "Difficulty" not in text
+    assert "Turns" not in text
+    assert {"Difficulty", "Turns"} <= set(words(visitor(example(tmp_path))).split())
+
+
 def test_support_is_shown_for_the_harnesses_that_are_used(tmp_path: Path) -> None:
     text = words(results(tmp_path, two_columns()))
     assert "opencode experimental knows no limit of steps" in text
@@ -158,7 +167,7 @@ def test_all_that_was_chosen_stays_in_every_link(tmp_path: Path) -> None:
     client = results(tmp_path, two_columns())
     page = Markup(client.get(f"{PAGE}?pivot=harness&q=question&difficulty=easy&difficulty=hard&size=1").text)
     orders = [href for href in page.addresses if "sort=" in href]
-    assert len(orders) == len(SORTS)
+    assert len(orders) == len(SORTS) - len({"turns", "time"})
     for href in [*orders, *(href for href in page.addresses if "page=" in href)]:
         query = urlsplit(href).query
         assert "pivot=harness&q=question&difficulty=easy&difficulty=hard" in query

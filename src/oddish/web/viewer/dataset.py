@@ -88,7 +88,8 @@ class Shown:
     """Of all tasks, the best first."""
     comparison: ComparisonModel | None
     chosen: Chosen
-    sortings: Mapping[str, Sorting]
+    sortings: Mapping[str, Sorting | None]
+    """None where no task tells what it would be ordered by."""
     everything: str
     """Address without filters."""
 
@@ -158,7 +159,7 @@ def _shown(shelf: Shelf, place: tuple[str, str], version: Version, pairs: Sequen
             paging=_paging(selection, view),
             tasks=task_models(shelf.links, place, view, columns, selection.rows, table.summary.k_max),
         ),
-        sortings={name: _sorting(view, name) for name in SORTS},
+        sortings={name: _sorting(view, name) if name in version.orders else None for name in SORTS},
         everything=_address(View(pivot=view.pivot, show=view.show, size=view.size).query()),
     )
 
