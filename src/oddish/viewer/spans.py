@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 MOST_BRACKETS = 2_000_000
 """That are followed in one document; a text has none."""
 MOST_ITEMS = 200_000
+MOST_MEMBERS = 10_000
 
 _BLOCK = 1024 * 1024
 _SPACE = re.compile(rb"[ \t\r\n]*+")
@@ -112,7 +113,11 @@ class _Scan:
         if self._next() != _BRACE:
             raise _Broken("is no JSON object.")
         self._position += 1
+        number = 0
         while self._next() != ord("}"):
+            if number == MOST_MEMBERS:
+                raise _Broken(f"has more than {MOST_MEMBERS} members; the others are left out.")
+            number += 1
             start = self._position
             name = self._name(start, self.skip(start))
             self._take(b":")

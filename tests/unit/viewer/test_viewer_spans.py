@@ -134,5 +134,8 @@ def test_hostile_numbers_of_items_and_brackets_are_followed_to_a_limit(monkeypat
     monkeypatch.setattr(spans, "MOST_BRACKETS", 8)
     many = outline(b'{"messages": [0, 1, 2, 3], "a": 1}', "messages")
     assert (len(many.starts), many.problem) == (3, "has more than 3 messages; the others are left out.")
+    monkeypatch.setattr(spans, "MOST_MEMBERS", 2)
+    wide = outline(b'{"a": 1, "messages": [0], "b": 2}', "messages")
+    assert (len(wide.starts), wide.problem) == (1, "has more than 2 members; the others are left out.")
     deep = outline(b'{"messages": [0], "a": ' + b"[" * 20 + b"]" * 20 + b"}", "messages")
     assert deep.problem == "has more than 4 objects and lists; the rest is left out."
