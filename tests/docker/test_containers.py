@@ -12,7 +12,8 @@ from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
-TICKING = "while true; do date +%N > /app/tick; sleep 0.05; done"
+TICKING = "while true; do date +%N > /app/next; mv /app/next /app/tick; sleep 0.05; done"
+"""The file is never empty, as it would be while it is written."""
 STILL = "before=$(cat /app/tick); sleep 1; after=$(cat /app/tick)\n"
 
 
@@ -46,7 +47,7 @@ async def test_what_an_agent_leaves_running_on_purpose_is_there_for_the_verifier
 ) -> None:
     task = make_task(
         "serving",
-        solve=f"nohup bash -c '{TICKING}' >/dev/null 2>&1 &\nsleep 0.5",
+        solve=f"nohup bash -c '{TICKING}' >/dev/null 2>&1 &\nuntil [ -e /app/tick ]; do sleep 0.05; done",
         test=f"{STILL}[ $before != $after ] && echo 1 > /logs/verifier/reward.txt",
     )
     trial = await result(deployment, task)
