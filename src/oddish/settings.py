@@ -264,7 +264,9 @@ class Settings(BaseSettings):
         1, description="Time between two looks at what agents write whose trials are followed; half of it after news."
     )
     live_unfollowed_interval_seconds: Seconds = Field(
-        5, description="The same for trials that nobody follows: as late is what is kept of them, costs included."
+        5,
+        description="The same for trials that nobody follows and whose run has no cost limit: as late is what is kept "
+        "of them, costs included.",
     )
     live_max_events: Positive = Field(5000, description="Most events of one attempt that can be followed live.")
     max_artifact_bytes: Positive = Field(1024 * MIB, description="Most bytes kept of one attempt's files.")

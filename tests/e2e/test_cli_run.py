@@ -37,13 +37,13 @@ experiment: swept
 max_trial_attempts: 1
 """
 PAYING = """#!/bin/sh
-for step in $(seq 40); do
+for step in $(seq 20); do
   printf '{"type":"assistant","message":{"id":"%s","model":"claude-haiku-4-5","content":[],' $step
   echo '"usage":{"input_tokens":50000,"output_tokens":0}}}'
-  sleep 0.5
+  sleep 0.25
 done
 """
-"""Stands where the program claude does, and spends two dollars in twenty seconds."""
+"""Stands where the program claude does, and spends a dollar in five seconds."""
 CHECKS = "test -e /app/done && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt"
 ROW = re.compile(r"^\| \[(?P<task>[a-z-]+)\].*\| (?P<oracle>[0-9.]+) \| (?P<nop>[0-9.]+) \|$", re.MULTILINE)
 
@@ -216,9 +216,7 @@ def test_cancelling_more_than_one_trial(oddish: Cli, make_task: Callable[..., Pa
     assert oddish.json("cancel", *what)["trials_cancelled"] == 0
 
 
-def test_a_run_that_would_cost_ten_dollars_is_stopped_soon_after_one(
-    oddish: Cli, make_task: Callable[..., Path]
-) -> None:
+def test_a_run_that_would_cost_five_dollars_is_stopped_at_one(oddish: Cli, make_task: Callable[..., Path]) -> None:
     task = make_task("costly", solve="true")
     (task / "environment" / "claude").write_text(PAYING)
     (task / "environment" / "Dockerfile").write_text(
@@ -230,11 +228,11 @@ def test_a_run_that_would_cost_ten_dollars_is_stopped_soon_after_one(
     output = oddish("run", task, *agent, *key, *limit, "-E", "costly", exit_code=1)
     trials = [oddish.json("status", trial["id"]) for trial in oddish.trials("costly")]
     assert {trial["harbor_stage"] for trial in trials} == {"cancelled"}
-    said = re.compile(r"Cancelled at the cost limit: the run has cost about \$[1-5]\.\d\d, and its limit is \$1\.00\.")
+    said = re.compile(r"Cancelled at the cost limit: the run has cost about \$1\.\d\d, and its limit is \$1\.00\.")
     assert all(said.fullmatch(trial["error_message"]) for trial in trials)
     assert "Cancelled at the cost limit" in output
     spent = [trial["cost_usd"] for trial in trials if trial["cost_usd"] is not None]
-    assert 1 <= sum(spent) < 6, f"{spent} stop soon after the limit"
+    assert 1 <= sum(spent) < 3, f"{spent} stop soon after the limit"
     assert re.search(r"^Cost +~\$", oddish("status", trials[0]["id"]), re.MULTILINE)
 
 

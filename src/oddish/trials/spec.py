@@ -42,6 +42,8 @@ class TrialSpec:
     """Of the request that made the trial."""
     workspace_key: str | None = None
     """Of the archive that is verified instead of an agent's work."""
+    has_cost_limit: bool = False
+    """Whether it is stopped when its run has cost too much."""
 
     def secrets(self) -> frozenset[str]:
         """The values that nothing of the attempt may show."""
@@ -75,6 +77,7 @@ async def load_spec(
                 trials.c.agent_config,
                 trials.c.harbor_config,
                 trials.c.correlation_id,
+                trials.c.budget_id,
                 tasks.c.name.label("task_name"),
                 task_versions.c.content_hash,
                 task_versions.c.archive_key,
@@ -128,4 +131,5 @@ async def load_spec(
         logins=given.logins,
         correlation_id=row.correlation_id,
         workspace_key=row.workspace_key,
+        has_cost_limit=row.budget_id is not None,
     )

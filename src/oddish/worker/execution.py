@@ -189,7 +189,9 @@ class Execution:
         logs = Place(Path(run["trials_dir"]), f"{run['trial_name']}/{AGENT_LOGS}")
         redact = Redactor(line_by_line(spec.secrets())).text
         spend = functools.partial(spent_so_far, spec, self._services.prices)
-        return self._services.live.follow(self.claim, spec.agent, logs, redact=redact, spend=spend)
+        return self._services.live.follow(
+            self.claim, spec.agent, logs, redact=redact, spend=spend, closely=spec.has_cost_limit
+        )
 
     async def _drive(self, run: Run, reference: Reference | None, followed: AbstractAsyncContextManager[Tail]) -> Done:
         async with contextlib.AsyncExitStack() as stack:

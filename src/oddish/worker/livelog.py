@@ -52,11 +52,19 @@ class LiveLogs:
 
     @contextlib.asynccontextmanager
     async def follow(
-        self, claim: Claim, agent: str, place: Place, *, redact: Callable[[str], str], spend: Spend
+        self,
+        claim: Claim,
+        agent: str,
+        place: Place,
+        *,
+        redact: Callable[[str], str],
+        spend: Spend,
+        closely: bool = False,
     ) -> AsyncIterator[Tail]:
         """Store what the agent writes to ``place``, and spends, until the context is left, and then the rest of it.
 
-        Nothing more is stored when it is left by cancellation: the claim may be lost.
+        It is looked at often if somebody follows it, or ``closely`` is wanted. Nothing more is stored when the context
+        is left by cancellation: the claim may be lost.
         """
         tail = Tail(
             claim,
@@ -67,7 +75,7 @@ class LiveLogs:
             max_events=self._settings.live_max_events,
             hurry=lambda: self._hurry(tail),
         )
-        self._pace.join(tail, claim.subject_id, now=time.monotonic())
+        self._pace.join(tail, claim.subject_id, now=time.monotonic(), closely=closely)
         self._wake.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())

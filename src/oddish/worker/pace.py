@@ -1,8 +1,8 @@
-"""Whose turn it is: attempts that somebody follows are looked at often, all others now and then. Pure."""
+"""Whose turn it is: attempts that somebody follows are looked at often, most others now and then. Pure."""
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oddish.lately import Lately
 
@@ -21,6 +21,8 @@ class Turn:
     """The last one of a subject; it begins to count when it joins."""
 
     trial_id: str
+    closely: bool
+    """It is looked at as often as if somebody followed it."""
     began: float
     ended: float
     news: bool = False
@@ -47,8 +49,8 @@ class Pace[Subject: Hashable]:
     def __contains__(self, subject: Subject) -> bool:
         return subject in self._turns
 
-    def join(self, subject: Subject, trial_id: str, *, now: float) -> None:
-        self._turns[subject] = Turn(trial_id, began=now, ended=-math.inf)
+    def join(self, subject: Subject, trial_id: str, *, now: float, closely: bool = False) -> None:
+        self._turns[subject] = Turn(trial_id, closely, began=now, ended=-math.inf)
 
     def leave(self, subject: Subject) -> None:
         del self._turns[subject]
@@ -65,7 +67,7 @@ class Pace[Subject: Hashable]:
 
     def looked(self, subject: Subject, *, began: float, ended: float, news: bool, behind: bool) -> None:
         """It had a turn."""
-        self._turns[subject] = Turn(self._turns[subject].trial_id, began, ended, news, behind)
+        self._turns[subject] = replace(self._turns[subject], began=began, ended=ended, news=news, behind=behind)
 
     def due(self, *, now: float) -> list[Subject]:
         return [subject for subject, turn in self._turns.items() if self._next(turn, now) <= now]
@@ -76,6 +78,6 @@ class Pace[Subject: Hashable]:
 
     def _next(self, turn: Turn, now: float) -> float:
         interval = self._unfollowed
-        if turn.behind or self._words.get(turn.trial_id, now=now):
+        if turn.closely or turn.behind or self._words.get(turn.trial_id, now=now):
             interval = self._followed / BRISKER if turn.news else self._followed
         return max(interval * (turn.began // interval + 1), turn.ended + interval / LEAST_REST)

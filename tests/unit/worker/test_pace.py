@@ -46,6 +46,12 @@ def test_one_attempt_that_is_followed_hurries_no_other() -> None:
     ]
 
 
+def test_an_attempt_that_is_watched_closely_needs_nobody_to_follow_it() -> None:
+    both = pace("a")
+    both.join("b", "b", now=0, closely=True)
+    assert turns(both, 5) == [*((float(second), ["b"]) for second in range(1, 5)), (5.0, ["a", "b"])]
+
+
 def test_attempts_that_began_at_different_times_share_their_turns() -> None:
     both = pace("a", now=0.3)
     both.join("b", "b", now=4.1)
