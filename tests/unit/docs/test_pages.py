@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 import pytest
 import reference
+from huggingface_hub.cli._cli_utils import LazyHfCommand
+from huggingface_hub.cli.hf import app as hf
 
 from oddish.cli import cli
 from oddish.settings import VARIABLES
@@ -23,6 +25,9 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?)#* *$", re.MULTILINE)
 ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
 """Words of a shell line at which a command is over."""
+
+PROGRAMS: dict[str, click.Group] = {"oddish": cli, "hf": hf}
+"""Whose commands are read."""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 
@@ -70,38 +75,43 @@ def test_a_command_that_does_not_exist_would_be_noticed() -> None:
         with pytest.raises((click.UsageError, AssertionError)):
             check(line)
     check("oddish run task -a oracle --json")
+    with pytest.raises(AssertionError):
+        check("hf repo create name")
+    with pytest.raises(click.UsageError):
+        check("hf repos create name --fast")
 
 
 def commands_in(text: str) -> Iterator[str]:
-    """Lines of code blocks that begin with ``oddish``, without prompt, variables and explanation; and code spans."""
+    """Lines of code blocks that begin with a program, without prompt, variables and explanation; and code spans."""
     for block in FENCE.findall(text):
         for line in block.replace("\\\n", " ").splitlines():
-            found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S* )*(?:\S*/)?(oddish(?: \S+)*)", line.strip())
+            found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S* )*(?:\S*/)?((?:oddish|hf)(?: \S+)*)", line.strip())
             if found:
                 yield found[1]
     for span in SPAN.findall(without_code(text, spans=False)):
-        if re.match(r"oddish [a-z]", span):
+        if re.match(r"(oddish|hf) [a-z]", span):
             yield span
 
 
 def check(line: str) -> None:
     """Raises ``click.UsageError`` or ``AssertionError`` for a line that could not be typed."""
-    words = words_of(line)
-    command: click.Command = cli
-    context = click.Context(cli, **reference.HELP)
+    program, words = words_of(line)
+    command: click.Command = PROGRAMS[program]
+    context = click.Context(command, **reference.HELP)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         found = command.get_command(context, words[0])
         assert found is not None, f"{line}: there is no command {words[0]}"
-        command, words = found, words[1:]
+        command, words = found.materialize() if isinstance(found, LazyHfCommand) else found, words[1:]
         context = click.Context(command, parent=context, **{**reference.HELP, **command.context_settings})
     _, rest, _ = command.make_parser(context).parse_args(list(words))
     assert not rest, f"{line}: too many arguments"
 
 
-def words_of(line: str) -> Sequence[str]:
-    words = shlex.split(line)[1:]
+def words_of(line: str) -> tuple[str, Sequence[str]]:
+    """The program, and what it is called with."""
+    program, *words = shlex.split(line)
     end = next((index for index, word in enumerate(words) if word in ENDS), len(words))
-    return words[:end]
+    return program, words[:end]
 
 
 def without_code(text: str, *, spans: bool = True) -> str:
