@@ -67,6 +67,17 @@ def test_a_reward_of_null_is_no_zero(view: TestClient, root: Path) -> None:
     assert "not measured" in text
 
 
+def test_what_an_export_adds_is_shown(view: TestClient, root: Path) -> None:
+    raised = [{"type": "AgentTimeoutError", "message": "after <b>600</b> s"}, {"message": "of no type"}, "text"]
+    rewards = {"reward": 0.75, "present": 1, "bad": "high"}
+    say(root, job="keen-otter-x7f2", trial="my-task-1a2b3c4d-0", rewards=rewards, exceptions=raised)
+    text = " ".join(Markup(view.get(PAGE).text).text.split())
+    assert "my-task-1a2b3c4d-0 of keen-otter-x7f2" in text
+    assert "reward 0.75, present 1" in text
+    assert "Raised: AgentTimeoutError after <b>600</b> s" in text
+    assert "of no type" not in text
+
+
 def test_attempts_of_a_cell_lead_to_one_another(view: TestClient, root: Path) -> None:
     traces = [f"traces/{number}.json" for number in (1, 2, 3)]
     attempts = [{"attempt": number, "reward": 0.0, "trace": trace} for number, trace in enumerate(traces, start=1)]

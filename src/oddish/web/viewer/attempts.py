@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from oddish.viewer.checking import compare_trace
 from oddish.viewer.findings import Finding, Notes
 from oddish.viewer.marks import State, state
+from oddish.viewer.recorded import Recorded, recorded
 from oddish.viewer.results import SUMMARY, dataset_path, trace_flaw
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task
 from oddish.viewer.traces import Trace
@@ -47,6 +48,7 @@ class Head:
     predicted: str | None
     is_same: bool | None
     """Whether both are the same text; None where one of them is not there."""
+    recorded: Recorded
 
     @property
     def label(self) -> str:
@@ -85,6 +87,7 @@ def head(path: str, trace: Trace, at: Found | None) -> Head:
         gold=gold,
         predicted=trace.predicted,
         is_same=None if gold is None or trace.predicted is None else gold.strip() == trace.predicted.strip(),
+        recorded=recorded(trace.extra),
     )
 
 
