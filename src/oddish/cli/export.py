@@ -72,7 +72,7 @@ def export(source: str, target: str, project: str, dataset: str, api: str | None
     _notice([f"{one_line(name)}: {brief(reason)}" for name, reason in made.exported.flawed])
     _say(made, project, dataset)
     say_differences(cells)
-    following = ["open"] if made.url else ["view", str(made.directory), "--check"]
+    following = ["open"] if made.url else ["view", str(made.directory)]
     say(f"\nNext:\n  {command(*following)}")
 
 

@@ -194,13 +194,14 @@ def _too_late(where: Layout, timeout: float) -> Unavailable:
             fix="Stop the other stack, which may run in a container that shares this directory, or set ODDISH_HOME.",
         )
     what = f"The local stack (process {stack.pid}) is {stack.state.phase} and does not answer at {stack.url}"
-    return _unusable(where, f"{what} after {timeout:.0f} s.")
+    fix = "It may still be starting: try again in a moment, and run 'oddish down' before that if it stays so."
+    return _unusable(where, f"{what} after {timeout:.0f} s.", fix)
 
 
-def _unusable(where: Layout, what: str) -> Unavailable:
+def _unusable(where: Layout, what: str, fix: str = "Run 'oddish down', then try again.") -> Unavailable:
     if (short := shortage(where.home)) is not None:
         return Unavailable(f"{short.message} {what}\n{_tails(where)}", fix=short.fix)
-    return Unavailable(f"{what}\n{_tails(where)}", fix="Run 'oddish down', then try again.")
+    return Unavailable(f"{what}\n{_tails(where)}", fix=fix)
 
 
 def _tails(where: Layout) -> str:

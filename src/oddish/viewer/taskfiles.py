@@ -1,16 +1,20 @@
 """What a task's directory says about it in the table of a dataset."""
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from oddish.documents import mapping, read_bytes
+from oddish.documents import mapping, mappings, read_bytes, text
 from oddish.storable import storable
 from oddish.viewer.fields import Fields
 from oddish.viewer.findings import Notes
 from oddish.viewer.summaries import Task
 
 LIMIT = 256 * 1024
+MOST_INSTRUCTIONS = 20
+"""Of a task and its steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +25,26 @@ class TaskFiles:
     directory: Path | None = None
 
     def task(self) -> Task:
-        """Without cells. The question is ``instruction.md``, the rest is in ``[metadata]`` of task.toml."""
+        """Without cells. Instructions, also those of steps, are the question; ``[metadata]`` has the rest."""
         if self.directory is None:
             return Task(self.id)
-        fields = Fields(mapping(self._settings().get("metadata")), "", Notes())
-        instruction = self._text("instruction.md")
+        settings = self._settings()
+        fields = Fields(mapping(settings.get("metadata")), "", Notes())
+        question = "\n\n".join(self._instructions(settings))
         return Task(
             id=self.id,
             difficulty_level=fields.number("difficulty_level"),
             difficulty=fields.text("difficulty"),
-            question=storable(instruction.strip()) if instruction else None,
+            question=storable(question) or None,
             answer=fields.text("answer"),
             reward_mode=fields.text("reward_mode"),
         )
+
+    def _instructions(self, settings: Mapping[str, object]) -> Iterator[str]:
+        steps = [name for step in mappings(settings.get("steps")) if (name := text(step.get("name")))]
+        for place in islice(("instruction.md", *(f"steps/{step}/instruction.md" for step in steps)), MOST_INSTRUCTIONS):
+            if instruction := (self._text(place) or "").strip():
+                yield instruction
 
     def _settings(self) -> dict[str, object]:
         try:

@@ -245,6 +245,16 @@ def test_a_task_that_is_at_hand_says_what_it_asks(tmp_path: Path) -> None:
     assert TaskFiles("t", tmp_path).task().difficulty is None
 
 
+def test_the_question_of_a_task_with_steps_is_that_of_its_steps(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text(
+        '[[steps]]\nname = "build"\n[[steps]]\nname = "../out"\n[[steps]]\nname = "sum"\n'
+    )
+    for place in ("steps/build", "steps/sum", "out"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "instruction.md").write_text(f"In {place}.\n")
+    assert TaskFiles("t", tmp_path).task().question == "In steps/build.\n\nIn steps/sum."
+
+
 def test_the_command_exports_a_job_and_says_what_is_left_out(root: Path) -> None:
     words = [str(JOBS / "13-killed"), "--to", str(root), "--project", "p", "--dataset", "d"]
     result = CliRunner().invoke(cli, ["export", *words, "--json"])
