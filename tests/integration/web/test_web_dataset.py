@@ -101,6 +101,16 @@ def test_what_no_task_tells_takes_no_column(tmp_path: Path) -> None:
     assert {"Difficulty", "Turns"} <= set(words(visitor(example(tmp_path))).split())
 
 
+def test_some_reward_does_not_look_like_none(tmp_path: Path) -> None:
+    page = Markup(results(tmp_path, dataset({KEY: cell([0.75, 0.0, -1.0])}, k_max=3)).get(PAGE).text)
+    looks = {
+        title: attributes.get("class")
+        for _, attributes in page.elements
+        if (title := attributes.get("title")) and "mark" in (attributes.get("class") or "")
+    }
+    assert looks == {"1: reward 0.75": "mark fail partial", "2: failed": "mark fail", "3: reward -1": "mark fail"}
+
+
 def test_support_is_shown_for_the_harnesses_that_are_used(tmp_path: Path) -> None:
     text = words(results(tmp_path, two_columns()))
     assert "opencode experimental knows no limit of steps" in text

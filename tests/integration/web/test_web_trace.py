@@ -67,6 +67,12 @@ def test_a_reward_of_null_is_no_zero(view: TestClient, root: Path) -> None:
     assert "not measured" in text
 
 
+def test_an_attempt_of_an_agent_without_a_model_is_called_by_the_agent(view: TestClient, root: Path) -> None:
+    say(root, model="none", harness="oracle")
+    assert "oracle, attempt 1" in view.get(PAGE).text
+    assert "none in oracle" not in view.get(PAGE).text
+
+
 def test_what_an_export_adds_is_shown(view: TestClient, root: Path) -> None:
     raised = [{"type": "AgentTimeoutError", "message": "after <b>600</b> s"}, {"message": "of no type"}, "text"]
     rewards = {"reward": 0.75, "present": 1, "bad": "high"}

@@ -10,6 +10,7 @@ from oddish.viewer.recorded import Recorded, recorded
 from oddish.viewer.results import SUMMARY, dataset_path, trace_flaw
 from oddish.viewer.summaries import Attempt, Cell, Summary, Task
 from oddish.viewer.traces import Trace
+from oddish.viewer.trials import NO_MODEL
 
 METHODS = {
     "exact": "by comparing texts",
@@ -52,9 +53,13 @@ class Head:
 
     @property
     def label(self) -> str:
-        who = " in ".join(filter(None, (self.model, self.harness)))
         number = f"attempt {self.attempt}" if self.attempt is not None else None
-        return ", ".join(filter(None, (who, number))) or self.trace
+        return ", ".join(filter(None, (whose(self.model, self.harness), number))) or self.trace
+
+
+def whose(model: str | None, harness: str | None) -> str:
+    """Who made an attempt; of an agent without a model, the agent."""
+    return " in ".join(filter(None, (None if model == NO_MODEL and harness else model, harness)))
 
 
 def found(summary: Summary | None, trace: str) -> Found | None:

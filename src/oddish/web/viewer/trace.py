@@ -134,7 +134,9 @@ def _model(place: Place, at: Found | None, reading: Reading[OpenTrace], query: Q
 def _other(place: Place, cell: Cell, attempt: Attempt, *, in_cell: bool) -> Other:
     trace = attempt.trace or ""
     return Other(
-        label=f"Attempt {attempt.attempt}" if in_cell else f"{cell.model} in {cell.harness}, {attempt.attempt}",
+        label=f"Attempt {attempt.attempt}"
+        if in_cell
+        else f"{attempts.whose(cell.model, cell.harness)}, {attempt.attempt}",
         attempt=attempt.attempt,
         state=state(attempt),
         reward=attempt.reward,
