@@ -53,6 +53,7 @@ def test_exports_are_found_and_looked_at(server: httpx2.Client, chromium: Browse
     base = str(server.base_url).rstrip("/")
     with watched(chromium, base) as browser:
         page = browser.open(server.post("/sign-in").json()["url"].removeprefix(base))
+        page.wait_for_url(f"{base}/viewer")
         for path in ("/viewer", "/viewer/exports/data-agent/eval-v1"):
             browser.open(path, page=page)
             for like in LOOKS:

@@ -68,7 +68,7 @@ def test_keys_lead_through_a_trace(visit: Visit) -> None:
         page.keyboard.press("k")
         expect(page.locator("#m1")).to_be_focused()
         page.keyboard.press("n")
-        page.wait_for_url("**#m5")
+        expect(page.locator("#m5")).to_be_focused()
         page.keyboard.press("/")
         expect(page.get_by_label("Find in all 11 messages")).to_be_focused()
         page.keyboard.press("Enter")

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -15,6 +16,7 @@ from oddish.stack import process
 from oddish.stack.client import Stack
 from oddish.stack.layout import layout
 from oddish.stack.state import read_state
+from support.engine_state import command_line
 from support.stack_database import address
 from support.waiting import ended, eventually
 
@@ -60,21 +62,13 @@ def service(name: str) -> process.Process:
 
 
 def fork_server() -> int:
-    [found] = [
-        entry.pid
-        for entry in process.descendants(service("worker").pid)
-        if b"oddish.engine.forkserver" in Path(f"/proc/{entry.pid}/cmdline").read_bytes()
-        and Path(f"/proc/{entry.pid}/stat").read_text().rpartition(")")[2].split()[1] == str(service("worker").pid)
-    ]
+    children = psutil.Process(service("worker").pid).children()
+    [found] = [child.pid for child in children if "oddish.engine.forkserver" in command_line(child)]
     return found
 
 
 def one_child() -> int:
-    return next(
-        entry.pid
-        for entry in process.descendants(fork_server())
-        if Path(f"/proc/{entry.pid}/stat").read_text().rpartition(")")[2].split()[1] == str(fork_server())
-    )
+    return psutil.Process(fork_server()).children()[0].pid
 
 
 VICTIMS: dict[str, Callable[[], int]] = {

@@ -1,5 +1,6 @@
 """Following a trial: in pages and as a stream, through retries, restarts and slow readers."""
 
+import itertools
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from .serving import KEY, Server, TaskFolder
 pytestmark = pytest.mark.usefixtures("quiet_logs")
 
 EVENTS = {"Accept": "text/event-stream"}
+SO_FAR = "all that was told so far"
 NOTHING = dict.fromkeys(
     ("input_tokens", "cache_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "cost_is_estimated")
 )
@@ -289,12 +291,22 @@ def words(server: Server) -> Iterator[Callable[[], list[str]]]:
     """What workers were told since the last time that this was asked."""
     with psycopg.connect(plain(server.services.settings.database_url), autocommit=True) as connection:
         connection.execute(f"LISTEN {FOLLOWED_CHANNEL}")
-        yield lambda: [word.payload for word in connection.notifies(timeout=0.0)]
+
+        def told() -> list[str]:
+            connection.execute("SELECT pg_notify(%s, %s)", (FOLLOWED_CHANNEL, SO_FAR))
+            heard = (word.payload for word in connection.notifies(timeout=60))
+            return list(itertools.takewhile(lambda payload: payload != SO_FAR, heard))
+
+        yield told
 
 
 def test_workers_hear_which_trials_are_read_once_and_of_a_new_attempt_at_once(
-    trial: Running, page: Callable[..., dict[str, object]], words: Callable[[], list[str]]
+    trial: Running,
+    page: Callable[..., dict[str, object]],
+    words: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(trial.server.services.audience, "_clock", lambda: 0.0)
     page()
     page()
     assert words() == [trial.trial_id], "it may begin any moment"

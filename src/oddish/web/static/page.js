@@ -10,7 +10,11 @@ function follow(selector) {
 bind("g h", "Go to the first page", follow(".brand"));
 if (document.querySelector(".trail")) bind("u", "Go up", follow(".trail li:last-child a"));
 if (document.querySelector("[data-search]")) {
-  bind("/", "Search", () => document.querySelector("[data-search]").select());
+  bind("/", "Search", () => {
+    const field = document.querySelector("[data-search]");
+    field.focus();
+    field.select();
+  });
 }
 if (document.querySelector("a[rel~=prev], a[rel~=next]")) {
   bind("[", "Previous", follow("a[rel~=prev]"));
