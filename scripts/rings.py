@@ -23,7 +23,7 @@ PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 WAITING = {"integration": 1, "e2e": 2, "chaos": 1}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
-BESIDE = ("docker",)
+BESIDE = ("docker", "browser")
 """Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
 THINKING = ("unit",)
 """Rings that never wait: beside the others as well, after the checks, with what is left of the processors."""

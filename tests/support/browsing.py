@@ -17,6 +17,7 @@ from playwright.sync_api import (
     Request,
     Response,
     StorageState,
+    expect,
 )
 
 OPTIONS = (
@@ -29,7 +30,9 @@ OPTIONS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 """No name is looked up, so that nothing can leave this machine; that something tried is seen all the same."""
-WAIT_MS = 15_000
+WAIT_MS = 60_000
+"""More than anything takes on a busy machine: pages are watched while other rings run."""
+expect.set_options(timeout=WAIT_MS)
 LOOKS: dict[str, tuple[int, int, Literal["light", "dark"]]] = {
     "narrow": (360, 740, "light"),
     "dark": (1280, 800, "dark"),
