@@ -27,11 +27,6 @@ RULES: Mapping[Rule, str] = {
     "order": "the dataset numbers attempts by when they began, `oddish status` lists trials by their number",
 }
 """Why a cell has other numbers in a dataset: what each rule is about, and what either makes of it."""
-_COUNTED_BY: Mapping[Standing, Rule] = {
-    "errored": "errored",
-    "cancelled": "cancelled",
-    "not_verified": "not_verified",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +141,17 @@ def _difference(entry: Entry) -> Difference | None:
 
 
 def _rule(entry: Entry) -> Rule | None:
-    standing = entry.status.standing
     if entry.attempt is None:
         return "not_ended"
-    if standing == "scored" or (entry.reward is not None and standing not in _COUNTED_BY):
-        return None if entry.reward == entry.status.reward else "record"
-    if entry.reward is not None:
-        return _COUNTED_BY[standing]
-    return None if standing == "errored" else "unscored"
+    match entry.status.standing:
+        case ("errored" | "cancelled" | "not_verified") as standing if entry.reward is not None:
+            return standing
+        case standing if standing == "scored" or entry.reward is not None:
+            return None if entry.reward == entry.status.reward else "record"
+        case "errored":
+            return None
+        case _:
+            return "unscored"
 
 
 def _numbers(rewards: Sequence[float | None], errors: int) -> Numbers:
