@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from oddish.engine.containers import IMAGES, evict
+from oddish.engine.containers import evict
 from oddish.engine.environments import docker_images as images
+from oddish.engine.image_records import IMAGES
 from support.deployments import Deployment, RunningWorker
 from support.engine_state import docker, runs
 from support.waiting import until

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from oddish.engine.image_records import IMAGES, records, removing
+
 PROJECT_LABEL = "com.docker.compose.project"
 NETWORK = "oddish"
 """The network of all containers that need no network of their own; they reach the outside and not each other."""
-IMAGES = "oddish-environment"
-"""The repository of images that were built for tasks; the tag is the content's."""
 COMMAND_SECONDS = 60.0
 
 _UNUSABLE = re.compile(r"[^a-z0-9_-]+")
@@ -63,23 +63,21 @@ async def sweep(owner: str, living: Callable[[], Collection[str]], *, program: s
     return sorted(dead)
 
 
-def built_images(home: Path) -> Path:
-    """The directory with a file ``<tag>.json`` for each image that is used from here, as old as its last use."""
-    return home / "images"
-
-
 async def evict(home: Path, *, unused_seconds: float, program: str = "docker") -> list[str]:
     """Remove the images that trials of this state directory have not used for so long; their tags.
 
     Raises EngineDidNotAnswer.
     """
     old = time.time() - unused_seconds
-    records = [record for record in built_images(home).glob("*.json") if record.stat().st_mtime < old]
-    for record in records:
-        # An image that is in use elsewhere stays, and is theirs to remove.
-        await _run(program, ["rmi", f"{IMAGES}:{record.stem}"])
-        record.unlink(missing_ok=True)
-    return sorted(record.stem for record in records)
+    evicted = []
+    for record in sorted(records(home).glob("*.json")):
+        with removing(home, record.stem) as is_ours:
+            if is_ours and record.exists() and record.stat().st_mtime < old:
+                # An image that is in use elsewhere stays, and is theirs to remove.
+                await _run(program, ["rmi", f"{IMAGES}:{record.stem}"])
+                record.unlink()
+                evicted.append(record.stem)
+    return evicted
 
 
 async def release_network(*, program: str = "docker") -> None:

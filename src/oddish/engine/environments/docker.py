@@ -30,6 +30,8 @@ from oddish.engine.environments import docker_images as images
 from oddish.engine.environments.docker_commands import Exec, parse_exec, promptly, service_of_path, without_values
 from oddish.engine.environments.docker_leftovers import SCRIPT
 from oddish.engine.environments.docker_program import Answer, ask, started
+from oddish.engine.image_records import locked
+from oddish.home import home
 from oddish.variables import can_be_handed_over
 
 SERVICE = "main"
@@ -288,7 +290,7 @@ class PromptDockerEnvironment(DockerEnvironment):
 
     async def _compose_build(self, command: list[str]) -> ExecResult:
         """One build of a definition at a time; its log is kept, and what it fails for told apart."""
-        async with images.locked(f"compose {images.content_key(self.environment_dir)}"):
+        async with locked(home(), f"compose {images.content_key(self.environment_dir)}"):
             result = await super()._run_docker_compose_command(command, check=False)
         output = result.stdout or ""
         self._build_log.write_text(output)
@@ -325,7 +327,7 @@ async def end_commands(container: str) -> None:
 
 async def make_network() -> None:
     """The network of all single containers, unless it is there."""
-    async with images.locked(f"network {NETWORK}"):
+    async with locked(home(), f"network {NETWORK}"):
         if (await ask("network", "inspect", NETWORK)).code != 0:
             apart = "com.docker.network.bridge.enable_icc=false"
             answer = await ask("network", "create", "--driver", "bridge", "--opt", apart, NETWORK)

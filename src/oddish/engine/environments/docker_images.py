@@ -7,29 +7,25 @@ Failures of builds with registry logins of their own are not shared: with other 
 """
 
 import asyncio
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import re
 import stat
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from harbor.environments.base import SandboxBuildFailedError
 
-from oddish.engine.containers import IMAGES, built_images
 from oddish.engine.environments import docker_program
-from oddish.home import home, private_directory
+from oddish.engine.image_records import IMAGES, Build, beginning_to_use, locked, read_build, records, write_build
+from oddish.home import home
 
 LABEL = "oddish.environment"
 MESSAGE_BYTES = 8000
 
-_LOCK_POLL_SECONDS = 0.05
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", re.IGNORECASE | re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _STEP_FAILED = re.compile(
@@ -42,18 +38,6 @@ _NOT_ITS_FAULT = re.compile(
     re.IGNORECASE,
 )
 """What the engine, the network or a registry says when it is they that failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """The last build of an image, as recorded beside it."""
-
-    began: float
-    """Seconds since the epoch."""
-    error: str | None
-    log: str = ""
-    blame: bool = True
-    """The definition is to blame for the error, not the engine or a registry."""
 
 
 def content_key(context: Path) -> str:
@@ -114,18 +98,18 @@ async def built(context: Path, *, task: str, log: Path, anew: bool, alone: bool 
     """
     asked = time.time()
     key = await asyncio.to_thread(content_key, context)
-    name, record = f"{IMAGES}:{key}", records() / f"{key}.json"
-    if not anew and (found := await _current(name, context)):
-        await asyncio.to_thread(record.touch)
-        return found
-    async with locked(key):
+    name, record = f"{IMAGES}:{key}", records(home()) / f"{key}.json"
+    with beginning_to_use(home(), key) as nobody_is_at_it:
+        if nobody_is_at_it and not anew and (found := await _used(name, record, context)):
+            return found
+    async with locked(home(), key):
         last = read_build(record)
         if last is None or last.began < asked or (alone and last.error is not None):
-            if not anew and (found := await _current(name, context)):
+            if not anew and (found := await _used(name, record, context)):
                 return found
             last = await _build(name, context, task=task, log=log, anew=anew)
             if not alone or last.error is None:
-                await asyncio.to_thread(record.write_text, json.dumps(asdict(last)))
+                await asyncio.to_thread(write_build, record, last)
         else:
             await asyncio.to_thread(log.write_text, last.log)
     if last.error is not None:
@@ -138,7 +122,7 @@ async def pulled(image: str, *, log: Path) -> dict[str, Any]:
     """The image ``image``, fetched from its registry unless it is there. Raises as ``built`` does."""
     if found := await inspect(image):
         return found[0]
-    async with locked(image):
+    async with locked(home(), image):
         if found := await inspect(image):
             return found[0]
         answer = await docker_program.ask("pull", "--quiet", image, log=log)
@@ -147,6 +131,13 @@ async def pulled(image: str, *, log: Path) -> dict[str, Any]:
         raise (SandboxBuildFailedError if blames_definition(answer.output) else RuntimeError)(message)
     [fetched] = await inspect(image)
     return fetched
+
+
+async def _used(name: str, record: Path, context: Path) -> dict[str, Any] | None:
+    """The finished image, from now on used; None where it has to be built."""
+    if found := await _current(name, context):
+        await asyncio.to_thread(record.touch)
+    return found
 
 
 async def _current(name: str, context: Path) -> dict[str, Any] | None:
@@ -182,33 +173,3 @@ async def _build(name: str, context: Path, *, task: str, log: Path, anew: bool) 
             await docker_program.ask("rmi", "--no-prune", image)
         return Build(began, None, text)
     return Build(began, f"The image of {task} cannot be built.\n{text}", text, blames_definition(answer.output))
-
-
-@contextlib.asynccontextmanager
-async def locked(name: str) -> AsyncIterator[None]:
-    """While no other process of this state directory does the same for ``name``."""
-    path = records() / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                await asyncio.sleep(_LOCK_POLL_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def records() -> Path:
-    """Where the last build of each image is recorded; the time of a record is that of the image's last use."""
-    return private_directory(built_images(home()))
-
-
-def read_build(record: Path) -> Build | None:
-    """What was recorded; None when nothing readable was."""
-    try:
-        return Build(**json.loads(record.read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
