@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-GAP_SECONDS = 4.0
-"""Between two faults, on average. In ten minutes each kind comes seven times or more: some find nothing to hit."""
+GAP_SECONDS = 3.5
+"""Between two faults, on average. In ten minutes each kind comes eight times or more: some find nothing to hit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,16 +84,19 @@ def _namespace(pid: str) -> str | None:
     return None
 
 
-async def _disk(sandbox: Sandbox, scratch: Path) -> dict[str, Any]:
-    free = os.statvfs(scratch).f_bfree
+async def _disk(scratch: Path, base: Path) -> dict[str, Any]:
+    """Bounded in nothing else: what waits to be written counts as memory."""
+    free = os.statvfs(base).f_bfree
+    limits = Limits(disk_bytes=LIMITS.disk_bytes)
+    sandbox = await Sandbox.start(Spec(f"disk-hog-{os.getpid()}", scratch / "disk-hog", limits=limits))
     one = (await sandbox.run(_shell(_ONE_FILE), timeout=60)).stdout.decode().strip()
     try:
-        await sandbox.run(_shell(_MANY_FILES), timeout=150)
-        ended = ""
+        done = await sandbox.run(_shell(_MANY_FILES), timeout=150)
+        ended = f"exit code {done.code}"
     except CommandFailed as error:
         ended = f"{type(error).__name__}: {error}"
     await sandbox.stop()
-    taken = (free - os.statvfs(scratch).f_bfree) * os.statvfs(scratch).f_frsize
+    taken = (free - os.statvfs(base).f_bfree) * os.statvfs(base).f_frsize
     return {"one_file": one, "ended": ended, "still_taken": taken}
 
 
@@ -119,9 +122,9 @@ async def run(base: Path) -> dict[str, Any]:
         after_memory = await _usable(sandbox)
         forks = await _forks(sandbox)
         after_forks = await _usable(sandbox)
-        disk = await _disk(sandbox, base)
     finally:
         await sandbox.stop()
+    disk = await _disk(scratch, base)
     return {
         "privileged": host.privileged(),
         "memory": {**memory, "after": after_memory},
