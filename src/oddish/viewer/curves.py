@@ -1,9 +1,11 @@
 """What the steps of a training run show: curves, steps that taught nothing, and what it came to. Pure."""
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import add, sub
+from itertools import compress
+from operator import not_
 
 from oddish.viewer.steps import NAMES, Steps
 
@@ -34,8 +36,8 @@ class Curve:
     """Values of the steps in the order of the file, NaN where there is none."""
 
     values: Sequence[float]
-    band: tuple[Sequence[float], Sequence[float]] | None
-    """From the value less its spread to the value and its spread."""
+    spread: Sequence[float] | None
+    """How far those of which each value is the mean lie apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +82,20 @@ def metrics(runs: Iterable[Steps]) -> list[Metric]:
 
 
 def curve(steps: Steps, metric: Metric) -> Curve:
-    values = steps.column(metric.name).tolist()
-    band = None
-    if metric.spread is not None:
-        spreads = steps.column(metric.spread)
-        band = list(map(sub, values, spreads)), list(map(add, values, spreads))
-    return Curve(values, band)
+    return Curve(steps.column(metric.name), steps.column(metric.spread) if metric.spread else None)
 
 
 def flat_steps(steps: Steps) -> list[float]:
     """The steps in which every generation scored the same: they taught nothing."""
-    return [step for step, spread in zip(steps.column("step"), steps.column("reward_std"), strict=True) if spread == 0]
+    return list(compress(steps.column("step"), map(not_, steps.column("reward_std"))))
 
 
 def progress(steps: Steps) -> Progress:
-    columns = (steps.column(name).tolist() for name in ("step", "reward", "reward_std", "wall_s"))
-    numbers, rewards, spreads, seconds = columns
+    numbers, rewards, spreads, seconds = map(steps.column, ("step", "reward", "reward_std", "wall_s"))
     rewarded, spread, timed = _there(rewards), _there(spreads), _there(seconds)
     best, total = max(rewarded, default=None), sum(timed)
     best_step = None if best is None else numbers[rewards.index(best)]
-    unscorable, rollouts = _counted(steps.column("n_unscorable").tolist(), steps.column("n_rollouts").tolist())
+    unscorable, rollouts = _counted(steps.column("n_unscorable"), steps.column("n_rollouts"))
     return Progress(
         steps=len(steps),
         first_step=_first(numbers),
@@ -114,17 +110,17 @@ def progress(steps: Steps) -> Progress:
     )
 
 
-def _there(values: list[float]) -> list[float]:
+def _there(values: "array[float]") -> "array[float]":
     if not math.isnan(sum(values)):
         return values
-    return [value for value in values if not math.isnan(value)]
+    return array("d", [value for value in values if not math.isnan(value)])
 
 
 def _first(values: Iterable[float]) -> float | None:
     return next((value for value in values if not math.isnan(value)), None)
 
 
-def _counted(some: list[float], others: list[float]) -> tuple[list[float], list[float]]:
+def _counted(some: Sequence[float], others: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
     """Those of steps that have both."""
     if not math.isnan(sum(some) + sum(others)):
         return some, others

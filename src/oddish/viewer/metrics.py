@@ -88,19 +88,19 @@ class MetricsFile:
             whole, newline, rest = chunk.rpartition(b"\n")
             if not newline and len(chunk) < CHUNK_BYTES:
                 return rest
-            self._take(whole.split(b"\n") if newline else [])
-            self._offset += len(whole) + len(newline)
-            self._before = chunk[: len(whole) + len(newline)][-_REMEMBERED:]
+            lines = whole + newline
+            self._take(lines)
+            self._offset += len(lines)
+            self._before = lines[-_REMEMBERED:]
             if not newline or self._offset > BYTES_LIMIT or len(self._steps) > MOST_STEPS:
                 self._is_cut = True
                 self._notes.error(f"line {self._lines + 1}", "is beyond what is read, like all after it.")
         return b""
 
-    def _take(self, lines: list[bytes]) -> None:
+    def _take(self, lines: bytes) -> None:
         known = len(self._steps)
         with uncollected():
-            self._steps.read(lines, self._lines + 1, self._notes, self._parse)
-        self._lines += len(lines)
+            self._lines += self._steps.read(lines, self._lines + 1, self._notes, self._parse)
         steps = self._steps.column("step", known).tolist()
         if all(map(lt, [self._last_step, *steps], steps)):
             self._last_step = steps[-1] if steps else self._last_step
@@ -116,7 +116,7 @@ class MetricsFile:
         """The steps so far, and the one in ``rest`` if it is whole; the same object until there are others."""
         if self._reading is None or self._reading[:2] != (len(self._steps), rest):
             last = Steps()
-            last.read([rest], self._lines + 1, Notes(), self._parse)
+            last.read(rest, self._lines + 1, Notes(), self._parse)
             self._reading = (len(self._steps), rest, Metrics(self._steps.followed_by(last)))
         return self._reading[2]
 

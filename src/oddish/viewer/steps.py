@@ -3,7 +3,7 @@
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from operator import itemgetter
 from types import NoneType
@@ -20,8 +20,6 @@ MOST_KEPT = 100_000
 """Members that have no column and are kept with their steps."""
 MOST_NAMES = 10_000
 """Of metrics without a column that are counted."""
-_BATCH = 200
-"""Lines that are read together."""
 
 
 class Step(NamedTuple):
@@ -47,7 +45,6 @@ _NAMES = frozenset(NAMES)
 _PLAIN = {float, int, NoneType}
 _EXACT = 2**53
 """Up to here a float is equal to every whole number."""
-_FIRST, _LAST = itemgetter(0), itemgetter(-1)
 
 
 class Steps(Sequence[Step]):
@@ -108,34 +105,42 @@ class Steps(Sequence[Step]):
             both._append(step)
         return both
 
-    def read(self, lines: Sequence[bytes], first: int, notes: Notes, parse: Parse = json.loads) -> None:
-        """Add those in whole lines, of which the first one has the number ``first``; lines that are none are noted."""
-        for begin in range(0, len(lines), _BATCH):
-            batch = lines[begin : begin + _BATCH]
-            if not self._read_plain(batch, parse):
-                for number, line in enumerate(batch, start=first + begin):
-                    if line.strip():
-                        self._read_one(line, f"line {number}", notes, parse)
+    def read(self, text: bytes, first: int, notes: Notes, parse: Parse = json.loads) -> int:
+        """Add those in the lines of ``text``, of which the first one has the number ``first``, and count the lines.
 
-    def _read_plain(self, lines: Sequence[bytes], parse: Parse) -> bool:
-        """Add lines that are objects of finite numbers; False, and nothing added, where one has to be looked at."""
+        The last one need not be ended. Those that are no steps are noted.
+        """
+        number = first
+        for block in _blocks(text):
+            if count := self._read_plain(block, parse):
+                number += count
+            else:
+                lines = block.split(b"\n")
+                for place, line in enumerate(lines, start=number):
+                    if line.strip():
+                        self._read_one(line, f"line {place}", notes, parse)
+                number += len(lines)
+        return number - first
+
+    def _read_plain(self, block: bytes, parse: Parse) -> int:
+        """Add lines that are objects of finite numbers, and count them; none where one has to be looked at."""
         try:
-            documents = _objects(lines, parse)
+            documents = _objects(block, parse)
             found = _by_name(documents)
             charted = self._with_column(sorted(found.keys() - _NAMES))
             columns = {name: _numbers(values) for name, values in found.items() if name in charted or name in _NAMES}
         except (ValueError, OverflowError, RecursionError):
-            return False
+            return 0
         if None in found.get("step", (None,)):
-            return False
+            return 0
         self._make(charted)
         for name, column in self._columns.items():
-            column.extend(columns[name] if name in columns else _nothing(len(lines)))
+            column.extend(columns[name] if name in columns else _nothing(len(documents)))
         if rest := found.keys() - charted - _NAMES:
             for position, document in enumerate(documents, start=self._length):
                 self._keep(position, document, rest)
-        self._length += len(lines)
-        return True
+        self._length += len(documents)
+        return len(documents)
 
     def _read_one(self, line: bytes, place: str, notes: Notes, parse: Parse) -> None:
         if len(line) > LINE_LIMIT:
@@ -191,13 +196,24 @@ class Steps(Sequence[Step]):
                 self._without_column.add(name)
 
 
-def _objects(lines: Sequence[bytes], parse: Parse) -> list[dict[str, Any]]:
+def _blocks(text: bytes) -> Iterator[bytes]:
+    """Whole lines, as many as ``LINE_LIMIT`` holds; a longer one alone. Without the ends of their last ones."""
+    begin = 0
+    while begin < len(text):
+        end = text.rfind(b"\n", begin, begin + LINE_LIMIT + 1)
+        end = text.find(b"\n", begin) if end < 0 else end
+        end = len(text) if end < 0 else end
+        yield text[begin:end]
+        begin = end + 1
+
+
+def _objects(block: bytes, parse: Parse) -> list[dict[str, Any]]:
     """All lines at once, which is twice as fast. Raises ``ValueError`` unless each is an object without any in it."""
-    text = b",\n".join(lines)
-    if not all(lines) or max(map(len, lines)) > LINE_LIMIT or text.count(b"{") != len(lines):
-        raise ValueError("empty, long or not flat")
-    if (set(map(_FIRST, lines)), set(map(_LAST, lines))) != ({ord("{")}, {ord("}")}):
-        raise ValueError("not from brace to brace")
+    ends = block.count(b"\n")
+    text = block.replace(b"}\n{", b"},\n{")
+    is_flat = len(text) - len(block) == ends and block.count(b"{") == ends + 1
+    if len(block) > LINE_LIMIT or not (is_flat and block.startswith(b"{") and block.endswith(b"}")):
+        raise ValueError("long or not flat")
     documents: list[dict[str, Any]] = parse(b"[" + text + b"]")
     return documents
 
@@ -213,14 +229,14 @@ def _by_name(documents: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
 
 
 def _numbers(values: Sequence[Any]) -> "array[float]":
-    """Raises ``ValueError`` and ``OverflowError`` unless each is null or a finite number that a float is equal to."""
+    """Raises ``ValueError`` and ``OverflowError`` unless each is null or a number that is as exact as a float."""
     kinds = set(map(type, values))
     if not kinds <= _PLAIN:
         raise ValueError("no numbers")
     there = [value for value in values if value is not None] if NoneType in kinds else values
     column = array("d", there)
-    if not math.isfinite(sum(there)) or (int in kinds and max(map(abs, there)) > _EXACT and column.tolist() != there):
-        raise ValueError("not finite")
+    if not math.isfinite(sum(there)) or (int in kinds and (max(there) > _EXACT or min(there) < -_EXACT)):
+        raise ValueError("not finite, or too large")
     return column if there is values else array("d", (math.nan if value is None else value for value in values))
 
 

@@ -74,11 +74,11 @@ class Writer:
     def metrics(self, project: str, run: str, steps: Iterable[Step]) -> bool:
         """All steps of a run. A program that goes on writes them line by line itself."""
         path = f"{run_path(_checked(project), _checked(run))}/{METRICS}"
-        lines = [_encoded(path, step_document(step)) for step in steps]
+        content = b"".join(_encoded(path, step_document(step)) + b"\n" for step in steps)
         notes = Notes()
-        Steps().read(lines, 1, notes)
+        Steps().read(content, 1, notes)
         _refuse(path, notes)
-        return self._folder.write(tuple(path.split("/")), b"".join(line + b"\n" for line in lines))
+        return self._folder.write(tuple(path.split("/")), content)
 
     def _write(
         self, path: str, document: Mapping[str, Any], read: Callable[[Mapping[str, Any], Notes], object], limit: int

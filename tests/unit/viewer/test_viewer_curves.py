@@ -13,9 +13,8 @@ from support.results import STEP
 
 def steps(*documents: dict[str, object]) -> Steps:
     found = Steps()
-    found.read(
-        [json.dumps({"step": number} | document).encode() for number, document in enumerate(documents, 1)], 1, Notes()
-    )
+    lines = [json.dumps({"step": number} | document) for number, document in enumerate(documents, 1)]
+    found.read("\n".join(lines).encode(), 1, Notes())
     return found
 
 
@@ -27,15 +26,14 @@ def test_the_metrics_of_the_contract_come_first_then_others_by_name() -> None:
     assert len(many) == MOST_OTHERS
 
 
-def test_a_curve_has_gaps_where_a_value_is_missing_and_a_band_of_one_deviation() -> None:
+def test_a_curve_has_gaps_where_a_value_is_missing_and_the_spread_around_its_values() -> None:
     found = curve(steps({"reward": 0.5, "reward_std": 0.25}, {}, {"reward": 1}), METRICS[0])
     assert (found.values[0], found.values[2]) == (0.5, 1)
     assert math.isnan(found.values[1])
-    assert found.band is not None
-    lows, highs = found.band
-    assert (lows[0], highs[0]) == (0.25, 0.75)
-    assert math.isnan(lows[2])
-    assert curve(steps({"lr": 1}), Metric("lr", "lr")).band is None
+    assert found.spread is not None
+    assert found.spread[0] == 0.25
+    assert math.isnan(found.spread[2])
+    assert curve(steps({"lr": 1}), Metric("lr", "lr")).spread is None
 
 
 def test_a_step_is_flat_when_its_rewards_do_not_differ_and_not_when_nothing_is_said() -> None:

@@ -261,7 +261,7 @@ ODD_LINES = [
 
 def steps_in(*lines: bytes, parse: Parse = json.loads) -> Steps:
     steps = Steps()
-    steps.read(lines, 1, Notes(), parse)
+    steps.read(b"\n".join(lines), 1, Notes(), parse)
     return steps
 
 
@@ -311,9 +311,9 @@ def test_metrics_beyond_the_columns_are_counted_and_kept_as_far_as_there_is_room
     members = {f"m{number:03}": float(number) for number in range(MOST_OTHERS + 60)}
     line = json.dumps(STEP | members).encode()
     plain, one_by_one = Steps(), Steps()
-    plain.read([line] * 3, 1, Notes())
+    assert plain.read((line + b"\n") * 3, 1, Notes()) == 3
     for _ in range(3):
-        one_by_one.read([line, b"{}"], 1, Notes())
+        assert one_by_one.read(line + b"\n{}", 1, Notes()) == 2
     for steps in (plain, one_by_one):
         assert steps.names() == [*STEP, *sorted(members)[:MOST_OTHERS]]
         assert steps.without_column == 60

@@ -41,8 +41,8 @@ class Series:
     course: Course
     """Of their x."""
     ys: Sequence[float]
-    band: tuple[Sequence[float], Sequence[float]] | None = None
-    """From where to where each value reaches."""
+    spread: Sequence[float] | None = None
+    """How far a band around the line reaches on either side of each value."""
     marks: Sequence[float] = ()
     """x of places that are marked at the foot of the chart."""
 
@@ -97,8 +97,9 @@ def line_chart(
 
 
 def _draw(series: Series, columns: Columns) -> _Drawn:
-    bands = series.course.bands(*series.band, columns) if series.band else []
-    return _Drawn(series, series.course.lines(series.ys, columns), bands)
+    lines = series.course.lines(series.ys, columns)
+    bands = [] if series.spread is None else series.course.bands(series.ys, series.spread, columns)
+    return _Drawn(series, lines, bands)
 
 
 def _reach(drawn: Sequence[_Drawn]) -> Iterator[float]:

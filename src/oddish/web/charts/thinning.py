@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from operator import gt
+from operator import add, gt, sub
 from typing import Self
 
 from oddish.web.charts.scales import LARGEST
@@ -55,7 +55,7 @@ class Course:
     def of(cls, given: Sequence[float]) -> Self:
         """Of x that need not be there, or in order. Series with the same x can share it."""
         order: list[int] | None = None
-        xs = list(given)
+        xs = given
         if not _drawable(xs):
             order = [index for index, x in enumerate(xs) if abs(x) <= LARGEST]
             xs = [xs[index] for index in order]
@@ -83,10 +83,13 @@ class Course:
         ys = self.follow(values)
         return self._pieces(columns, lambda first, after: _telling(self.xs, ys, first, after))
 
-    def bands(self, lows: Sequence[float], highs: Sequence[float], columns: Columns) -> list[list[Edge]]:
-        """x, the lowest of ``lows`` and the highest of ``highs`` from there on, for each band without a gap its own."""
-        low, high = self.follow(lows), self.follow(highs)
-        return self._pieces(columns, lambda first, after: _edges(self.xs, low, high, first, after))
+    def bands(self, values: Sequence[float], spreads: Sequence[float], columns: Columns) -> list[list[Edge]]:
+        """x, the lowest and the highest that the spread around each value reaches, for each band without a gap its own.
+
+        Of a column with many points the lowest and the highest of all stand at the first and the last.
+        """
+        ys, around = self.follow(values), self.follow(spreads)
+        return self._pieces(columns, lambda first, after: _edges(self.xs, ys, around, first, after))
 
     def _pieces[T](self, columns: Columns, inside: Callable[[int, int], list[T]]) -> list[list[T]]:
         """What is ``inside`` of the columns, apart where there is nothing and where x falls."""
@@ -105,7 +108,7 @@ class Course:
 
 def _telling(xs: Sequence[float], ys: Sequence[float], first: int, after: int) -> list[Point]:
     indices: Sequence[int] = range(first, after)
-    values = ys[first:after]
+    values = list(ys[first:after])
     lowest, highest = min(values), max(values)
     if math.isnan(sum(values)) or lowest < -LARGEST or highest > LARGEST:
         indices = [index for index in indices if abs(ys[index]) <= LARGEST]
@@ -117,16 +120,16 @@ def _telling(xs: Sequence[float], ys: Sequence[float], first: int, after: int) -
     return [(xs[index], ys[index]) for index in indices]
 
 
-def _edges(xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], first: int, after: int) -> list[Edge]:
-    indices: Sequence[int] = range(first, after)
-    low, high = lows[first:after], highs[first:after]
+def _edges(xs: Sequence[float], ys: Sequence[float], around: Sequence[float], first: int, after: int) -> list[Edge]:
+    at, values, spreads = xs[first:after], list(ys[first:after]), list(around[first:after])
+    low, high = list(map(sub, values, spreads)), list(map(add, values, spreads))
     if not (_drawable(low) and _drawable(high)):
-        indices = [index for index in indices if abs(lows[index]) <= LARGEST and abs(highs[index]) <= LARGEST]
-        low, high = [lows[index] for index in indices], [highs[index] for index in indices]
-    if len(indices) > WHOLE:
+        there = [place for place, ends in enumerate(zip(low, high, strict=True)) if _drawable(ends)]
+        at, low, high = ([each[place] for place in there] for each in (at, low, high))
+    if len(at) > WHOLE:
         lowest, highest = min(low), max(high)
-        return [(xs[indices[0]], lowest, highest), (xs[indices[-1]], lowest, highest)]
-    return [(xs[index], lows[index], highs[index]) for index in indices]
+        return [(at[0], lowest, highest), (at[-1], lowest, highest)]
+    return list(zip(at, low, high, strict=True))
 
 
 def _falls(xs: Sequence[float]) -> tuple[int, ...]:

@@ -125,7 +125,7 @@ def _charts(runs: Sequence[TrainedRun], steps: Sequence[Steps], shown: Sequence[
 
 def _series(name: str, course: Course, steps: Steps, metric: Metric) -> Series:
     found = curve(steps, metric)
-    return Series(name, course, found.values, found.band, flat_steps(steps) if metric.spread else ())
+    return Series(name, course, found.values, found.spread, flat_steps(steps) if metric.spread else ())
 
 
 def _names(runs: Sequence[TrainedRun]) -> list[str]:

@@ -75,9 +75,7 @@ def test_many_points_have_no_markers_and_few_places() -> None:
 
 
 def test_a_band_lies_around_its_line() -> None:
-    chart = lines(
-        Series("run", Course.of([0.0, 1.0]), [0.5, 0.5], band=([0.4, 0.4], [0.6, 0.6])), band_label="one deviation"
-    )
+    chart = lines(Series("run", Course.of([0.0, 1.0]), [0.5, 0.5], spread=[0.125, 0.125]), band_label="one deviation")
     line = points(of_class(chart, "chart-line")[0].get("d", ""))
     drawn = max(of_class(chart, "chart-band"), key=lambda found: len(found.get("d", "")))
     assert min(y for _, y in points(drawn.get("d", ""))) < line[0][1] < max(y for _, y in points(drawn.get("d", "")))

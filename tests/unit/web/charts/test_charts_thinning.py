@@ -84,12 +84,12 @@ def test_a_series_that_goes_back_often_is_drawn_in_the_order_of_its_x() -> None:
 def test_a_band_holds_every_value_with_a_spread(points: list[tuple[float, float, float]]) -> None:
     points.sort()
     xs = array("d", [x for x, _, _ in points])
-    lows = array("d", [y - spread for _, y, spread in points])
-    highs = array("d", [y + spread for _, y, spread in points])
+    ys, spreads = array("d", [y for _, y, _ in points]), array("d", [spread for _, _, spread in points])
     columns = Columns(-50.0, 50.0, 9)
-    edges = [edge for band in Course.of(xs).bands(lows, highs, columns) for edge in band]
-    for x, low, high in zip(xs, lows, highs, strict=True):
-        if not math.isnan(low):
+    edges = [edge for band in Course.of(xs).bands(ys, spreads, columns) for edge in band]
+    for x, y, spread in points:
+        if not math.isnan(y - spread):
+            low, high = y - spread, y + spread
             number = math.floor((x + 50) / (100 / 9))
             here = [edge for edge in edges if math.floor((edge[0] + 50) / (100 / 9)) == number]
             assert min(edge[1] for edge in here) <= low
