@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
+from oddish.db.notices import notices
 from oddish.db.url import plain
 
 MOST_FOLLOWERS = 1000
@@ -95,7 +96,7 @@ class Feeds[Found]:
                     await connection.execute(self._listen_statement)
                     while True:
                         self._change_all()
-                        async for notification in connection.notifies(timeout=TICK_SECONDS):
+                        async for notification in notices(connection, seconds=TICK_SECONDS):
                             if (feed := self._feeds.get(notification.payload)) is not None:
                                 feed.change()
             self._change_all()

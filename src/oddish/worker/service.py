@@ -18,6 +18,7 @@ from oddish import __version__
 from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
 from oddish.db.schema import check_schema
+from oddish.db.notices import notices
 from oddish.db.url import plain
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
 from oddish.engine.protocol import Hello
@@ -393,7 +394,7 @@ class WorkerService:
                     await connection.execute(f"LISTEN {FOLLOWED_CHANNEL}")
                     self._wake.set()
                     self._callbacks.soon()
-                    async for notification in connection.notifies():
+                    async for notification in notices(connection):
                         if notification.channel == BUDGET_CHANNEL:
                             self._housekeeping_due = 0.0
                         if notification.channel in (JOBS_CHANNEL, BUDGET_CHANNEL):
