@@ -12,7 +12,7 @@ from oddish.exports.registry import Export, Place, find
 from oddish.exports.unpacked import UnpackedExports
 from oddish.storage.errors import ObjectNotFound
 from oddish.viewer.results import Results
-from oddish.web.parsing import parse
+from oddish.web.parsing import FAST
 from oddish.web.viewer.shelf import Shelf
 
 KEPT = 4
@@ -50,7 +50,7 @@ class ExportShelves:
     def _shelf(self, export: Export, directory: Path) -> Shelf:
         shelf = self._shelves.get(export.sha256)
         if shelf is None:
-            shelf = self._shelves[export.sha256] = Shelf(Results(directory, parse), EXPORT_LINKS, "Viewer")
+            shelf = self._shelves[export.sha256] = Shelf(Results(directory, FAST), EXPORT_LINKS, "Viewer")
         self._shelves.move_to_end(export.sha256)
         if len(self._shelves) > KEPT:
             self._shelves.popitem(last=False)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from oddish.settings import EXPORTS
 from oddish.viewer.results import Results
 from oddish.web.pages import Link, Site
-from oddish.web.parsing import parse
+from oddish.web.parsing import FAST
 from oddish.web.viewer.links import Links, Value
 from oddish.web.viewer.routes import OF_DATASET, PATHS
 from oddish.web.viewer.shelf import Shelf
@@ -55,7 +55,7 @@ def shelves(directories: Mapping[str, Path]) -> dict[str, Shelf]:
     """Results directories as pages show them, by name."""
     return {
         name: Shelf(
-            Results(path, parse), Links(f"{VIEWER}/{quote(name, safe='')}"), name, above=(Link("Viewer", VIEWER),)
+            Results(path, FAST), Links(f"{VIEWER}/{quote(name, safe='')}"), name, above=(Link("Viewer", VIEWER),)
         )
         for name, path in directories.items()
     }

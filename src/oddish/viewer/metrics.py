@@ -1,6 +1,5 @@
 """``train/metrics.jsonl``, which grows line by line while a run goes on."""
 
-import json
 import math
 import os
 from dataclasses import dataclass, field
@@ -8,9 +7,10 @@ from operator import lt
 from pathlib import Path
 from threading import Lock
 
-from oddish.documents import Parse, open_below
+from oddish.documents import open_below
 from oddish.viewer.files import Reading, uncollected
 from oddish.viewer.findings import Finding, Notes
+from oddish.viewer.parsing import STANDARD, Parser
 from oddish.viewer.steps import MOST_NAMES, MOST_OTHERS, Steps
 
 BYTES_LIMIT = 256 * 1024 * 1024
@@ -29,9 +29,9 @@ class Metrics:
 class MetricsFile:
     """One such file, of which each line is read once. Safe to share between threads."""
 
-    def __init__(self, root: Path, path: str, parse: Parse = json.loads) -> None:
+    def __init__(self, root: Path, path: str, parser: Parser = STANDARD) -> None:
         self._root = root
-        self._parse = parse
+        self._parser = parser
         self._path = path
         self._lock = Lock()
         self._last: os.stat_result | None = None
@@ -85,14 +85,13 @@ class MetricsFile:
     def _advance(self, descriptor: int) -> bytes:
         """Read the lines that are new; the beginning of one that has not been ended yet."""
         while not self._is_cut and (chunk := os.pread(descriptor, CHUNK_BYTES, self._offset)):
-            whole, newline, rest = chunk.rpartition(b"\n")
-            if not newline and len(chunk) < CHUNK_BYTES:
-                return rest
-            lines = whole + newline
+            lines = chunk[: chunk.rfind(b"\n") + 1]
+            if not lines and len(chunk) < CHUNK_BYTES:
+                return chunk
             self._take(lines)
             self._offset += len(lines)
             self._before = lines[-_REMEMBERED:]
-            if not newline or self._offset > BYTES_LIMIT or len(self._steps) > MOST_STEPS:
+            if not lines or self._offset > BYTES_LIMIT or len(self._steps) > MOST_STEPS:
                 self._is_cut = True
                 self._notes.error(f"line {self._lines + 1}", "is beyond what is read, like all after it.")
         return b""
@@ -100,7 +99,7 @@ class MetricsFile:
     def _take(self, lines: bytes) -> None:
         known = len(self._steps)
         with uncollected():
-            self._lines += self._steps.read(lines, self._lines + 1, self._notes, self._parse)
+            self._lines += self._steps.read(lines, self._lines + 1, self._notes, self._parser)
         steps = self._steps.column("step", known).tolist()
         if all(map(lt, [self._last_step, *steps], steps)):
             self._last_step = steps[-1] if steps else self._last_step
@@ -116,7 +115,7 @@ class MetricsFile:
         """The steps so far, and the one in ``rest`` if it is whole; the same object until there are others."""
         if self._reading is None or self._reading[:2] != (len(self._steps), rest):
             last = Steps()
-            last.read(rest, self._lines + 1, Notes(), self._parse)
+            last.read(rest, self._lines + 1, Notes(), self._parser)
             self._reading = (len(self._steps), rest, Metrics(self._steps.followed_by(last)))
         return self._reading[2]
 

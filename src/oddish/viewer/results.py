@@ -4,7 +4,6 @@
 Ids are names of directories; those that begin with a dot, and links, are none.
 """
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -14,10 +13,11 @@ from pathlib import Path
 from threading import Lock
 
 from oddish import regular
-from oddish.documents import Parse, is_file, open_below
+from oddish.documents import is_file, open_below
 from oddish.viewer.files import Files, Reading
 from oddish.viewer.findings import Finding
 from oddish.viewer.metrics import Metrics, MetricsFile
+from oddish.viewer.parsing import STANDARD, Parser
 from oddish.viewer.projects import Dataset, Project, read_dataset, read_project
 from oddish.viewer.runs import Run, read_run
 from oddish.viewer.summaries import Summary, read_summary
@@ -50,9 +50,9 @@ class Listing:
 class Results:
     """The directory at ``path``, read anew at each call as far as files have changed. Safe to share between threads."""
 
-    def __init__(self, path: Path, parse: Parse = json.loads) -> None:
-        self._parse = parse
-        self._files = Files(path.resolve(), parse)
+    def __init__(self, path: Path, parser: Parser = STANDARD) -> None:
+        self._parser = parser
+        self._files = Files(path.resolve(), parser.parse)
         self._traces = TraceFiles(path.resolve())
         self._listed: dict[str, frozenset[str]] = {}
         self._metrics: OrderedDict[str, MetricsFile] = OrderedDict()
@@ -125,7 +125,7 @@ class Results:
         """The steps so far. A file that has grown is read from where it ended."""
         path = f"{run_path(project, run)}/{METRICS}"
         with self._lock:
-            file = self._metrics.setdefault(path, MetricsFile(self._files.root, path, self._parse))
+            file = self._metrics.setdefault(path, MetricsFile(self._files.root, path, self._parser))
             self._metrics.move_to_end(path)
             if len(self._metrics) > KEPT_METRICS:
                 self._metrics.popitem(last=False)

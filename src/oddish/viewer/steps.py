@@ -1,17 +1,17 @@
 """The steps of a training run, kept by column: half a million of them fit into little memory. Pure."""
 
-import json
 import math
+import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from operator import itemgetter
-from types import NoneType
 from typing import Any, NamedTuple, overload
 
 from oddish.documents import Parse, finite_number
 from oddish.viewer.fields import without_nothing
 from oddish.viewer.findings import Notes
+from oddish.viewer.parsing import STANDARD, Parser, Plain
 
 LINE_LIMIT = 64 * 1024
 MOST_OTHERS = 24
@@ -42,9 +42,8 @@ class Step(NamedTuple):
 
 NAMES = Step._fields[:-1]
 _NAMES = frozenset(NAMES)
-_PLAIN = {float, int, NoneType}
-_EXACT = 2**53
-"""Up to here a float is equal to every whole number."""
+_EXACT = 2.0**53
+"""Below this a float is equal to every whole number."""
 
 
 class Steps(Sequence[Step]):
@@ -105,27 +104,32 @@ class Steps(Sequence[Step]):
             both._append(step)
         return both
 
-    def read(self, text: bytes, first: int, notes: Notes, parse: Parse = json.loads) -> int:
+    def read(self, text: bytes, first: int, notes: Notes, parser: Parser = STANDARD) -> int:
         """Add those in the lines of ``text``, of which the first one has the number ``first``, and count the lines.
 
         The last one need not be ended. Those that are no steps are noted.
         """
         number = first
         for block in _blocks(text):
-            if count := self._read_plain(block, parse):
+            if count := self._read_plain(block, parser):
                 number += count
             else:
                 lines = block.split(b"\n")
                 for place, line in enumerate(lines, start=number):
                     if line.strip():
-                        self._read_one(line, f"line {place}", notes, parse)
+                        self._read_one(line, f"line {place}", notes, parser.parse)
                 number += len(lines)
         return number - first
 
-    def _read_plain(self, block: bytes, parse: Parse) -> int:
+    def _read_plain(self, block: bytes, parser: Parser) -> int:
         """Add lines that are objects of finite numbers, and count them; none where one has to be looked at."""
+        ends = block.count(b"\n")
+        if len(block) > LINE_LIMIT or block.count(b"}\n{") != ends:
+            return 0
         try:
-            documents = _objects(block, parse)
+            documents = parser.plain_lines(block)
+            if len(documents) != ends + 1:
+                return 0
             found = _by_name(documents)
             charted = self._with_column(sorted(found.keys() - _NAMES))
             columns = {name: _numbers(values) for name, values in found.items() if name in charted or name in _NAMES}
@@ -207,18 +211,7 @@ def _blocks(text: bytes) -> Iterator[bytes]:
         begin = end + 1
 
 
-def _objects(block: bytes, parse: Parse) -> list[dict[str, Any]]:
-    """All lines at once, which is twice as fast. Raises ``ValueError`` unless each is an object without any in it."""
-    ends = block.count(b"\n")
-    text = block.replace(b"}\n{", b"},\n{")
-    is_flat = len(text) - len(block) == ends and block.count(b"{") == ends + 1
-    if len(block) > LINE_LIMIT or not (is_flat and block.startswith(b"{") and block.endswith(b"}")):
-        raise ValueError("long or not flat")
-    documents: list[dict[str, Any]] = parse(b"[" + text + b"]")
-    return documents
-
-
-def _by_name(documents: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
+def _by_name(documents: Sequence[Plain]) -> dict[str, Sequence[Any]]:
     """One value for each document, None where it has none."""
     names = list(documents[0])
     if len(names) > 1 and sum(map(len, documents)) == len(names) * len(documents):
@@ -229,15 +222,20 @@ def _by_name(documents: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
 
 
 def _numbers(values: Sequence[Any]) -> "array[float]":
-    """Raises ``ValueError`` and ``OverflowError`` unless each is null or a number that is as exact as a float."""
-    kinds = set(map(type, values))
-    if not kinds <= _PLAIN:
-        raise ValueError("no numbers")
-    there = [value for value in values if value is not None] if NoneType in kinds else values
-    column = array("d", there)
-    if not math.isfinite(sum(there)) or (int in kinds and (max(there) > _EXACT or min(there) < -_EXACT)):
-        raise ValueError("not finite, or too large")
-    return column if there is values else array("d", (math.nan if value is None else value for value in values))
+    """Of numbers and nulls, which are NaN. Raises ``ValueError`` and ``OverflowError`` unless a float is equal to each.
+
+    Norm and bytes take a fifth of the time that comparing and converting one by one takes.
+    """
+    try:
+        norm = math.hypot(*values)
+    except TypeError:
+        norm = math.hypot(*(value for value in values if value is not None))
+        values = [math.nan if value is None else value for value in values]
+    if not norm < _EXACT:
+        raise ValueError("not finite, or so large that a float may not be equal")
+    column = array("d")
+    column.frombytes(struct.pack(f"{len(values)}d", *values))
+    return column
 
 
 def _nothing(length: int) -> "array[float]":

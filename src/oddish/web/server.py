@@ -18,7 +18,7 @@ from oddish.viewer.results import Results
 from oddish.web import assets, signin
 from oddish.web.negotiation import prefers_error_twin
 from oddish.web.pages import FRAMED_NOWHERE, POLICY, Site, error_answer
-from oddish.web.parsing import parse
+from oddish.web.parsing import FAST
 from oddish.web.signin import Door, SignedIn
 from oddish.web.viewer.links import Links
 from oddish.web.viewer.routes import endpoints
@@ -32,7 +32,7 @@ OTHER_HOSTS = "Call it as 127.0.0.1 or localhost."
 def create_app(directory: Path, door: Door | None) -> Starlette:
     """The application for a results directory. Without a ``door`` it is public: every host, every caller, any frame."""
     site = Site(home="/", policy=FRAMED_NOWHERE if door else POLICY)
-    shelf = Shelf(Results(directory, parse), Links(), directory.resolve().name or "results")
+    shelf = Shelf(Results(directory, FAST), Links(), directory.resolve().name or "results")
     headers = HEADERS | {"Content-Security-Policy": site.policy}
     middleware = [
         Middleware(SecurityHeaders, headers=headers),
