@@ -5,20 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from oddish.trials.events import page
 from support.deployments import Deployment, RunningWorker
 from support.engine_state import containers, docker
+from support.live_events import said
 from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[1]
-
-
-async def said(deployment: Deployment, trial_id: str) -> list[str]:
-    async with deployment.database.connect() as connection:
-        events = await page(connection, trial_id, attempt=1, after_seq=0)
-    return [str(event.payload["text"]) for event in events]
 
 
 @pytest.mark.parametrize(
@@ -32,12 +26,12 @@ async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_
     trial_id = await deployment.submit(await deployment.task(task), agent=agent)
     async with RunningWorker(deployment.settings.model_copy(update={"allow_import_paths": True})):
         await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
-        await until(lambda: said(deployment, trial_id))
+        await until(lambda: said(deployment.database, trial_id, 1))
         [container] = containers(attempt=f"{trial_id}.1-{(await claim_of(deployment, trial_id))[:8]}")
         docker("exec", container, "touch", "/app/heard")
         [trial] = await deployment.finished(trial_id)
     assert trial["reward"] == 1.0
-    assert await said(deployment, trial_id) == ["one", "two"]
+    assert await said(deployment.database, trial_id, 1) == ["one", "two"]
 
 
 async def claim_of(deployment: Deployment, trial_id: str) -> str:

@@ -3,18 +3,20 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oddish.api.eventstream import HEARTBEAT, HEARTBEAT_SECONDS, RECONNECT, frame
 from oddish.api.feeds import Feed, Feeds
 from oddish.errors import OddishError
 from oddish.schemas.live import LiveEvent, LiveState
-from oddish.trials.following import LivePage, Place
+from oddish.trials.audience import Audience
+from oddish.trials.following import LivePage, Place, Standing, glance
 
 STREAM_SECONDS = 900.0
 """After which a follower has to come again, with a key that is still good."""
@@ -42,6 +44,13 @@ class Told:
     state: str
 
 
+async def states(reads: AsyncEngine, audience: Audience, trial_ids: Collection[str]) -> dict[str, str]:
+    """What those are told who follow these trials, without the events; nothing of those that are deleted."""
+    async with reads.connect() as connection:
+        found = await glance(connection, trial_ids, audience)
+    return {trial_id: _state(standing) for trial_id, standing in found.items()}
+
+
 async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncGenerator[str]:
     """Frames from ``place`` to the end of the trial, or as long as one connection may take."""
     ends = time.monotonic() + STREAM_SECONDS
@@ -67,8 +76,8 @@ async def follow(feeds: Feeds[Told], followed: Followed, place: Place) -> AsyncG
                 said = time.monotonic()
             if not (told.page.full or told.page.done):
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(HEARTBEAT_SECONDS):
-                        await feed.changed(changes)
+                    async with asyncio.timeout(said + HEARTBEAT_SECONDS - time.monotonic()):
+                        await feed.changed(changes, seen=state)
 
 
 def _with_state(told: Told, *, first: bool) -> list[str]:
@@ -81,7 +90,7 @@ async def _told(feed: Feed[Told], followed: Followed, place: Place) -> Told | No
 
     async def read() -> Told:
         page = await followed.read(place)
-        return Told(page, list(_chunks(page)), frame(_document(LiveState.model_validate(page)), event="state"))
+        return Told(page, list(_chunks(page)), _state(page))
 
     try:
         return await feed.read((followed.seen_by, place), read)
@@ -104,6 +113,10 @@ def _chunks(page: LivePage) -> Iterator[str]:
             chunk, size = [], 0
     if chunk:
         yield "".join(chunk)
+
+
+def _state(standing: Standing) -> str:
+    return frame(_document(LiveState.model_validate(standing)), event="state")
 
 
 def _document(body: LiveEvent | LiveState) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,11 +12,17 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.api.eventstream import HEARTBEAT, HEARTBEAT_SECONDS, RECONNECT, frame
 from oddish.api.feeds import Feeds
 from oddish.api.following import STREAM_SECONDS
-from oddish.gateway.events import LAST_EVENT, Event, events_after
+from oddish.gateway.events import LAST_EVENT, Event, events_after, last_events
 
 log = structlog.get_logger()
 
 type JobFeeds = Feeds[Sequence[Event]]
+
+
+async def last_events_of(reads: AsyncEngine, job_ids: Collection[str]) -> dict[str, int]:
+    """The last event of each job so far, by its number."""
+    async with reads.connect() as connection:
+        return await last_events(connection, job_ids)
 
 
 async def follow_job(
@@ -80,5 +86,5 @@ async def _news(
                 return
             else:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(HEARTBEAT_SECONDS, left)):
-                        await feed.changed(changes)
+                    async with asyncio.timeout(min(said + HEARTBEAT_SECONDS - time.monotonic(), left)):
+                        await feed.changed(changes, seen=after)

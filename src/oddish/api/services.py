@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends
@@ -13,7 +14,8 @@ from oddish import readiness
 from oddish.api.activity import ActivityMark
 from oddish.api.exportshelves import ExportShelves
 from oddish.api.feeds import Feeds
-from oddish.api.following import Told
+from oddish.api.following import Told, states
+from oddish.api.jobstream import last_events_of
 from oddish.api.sites import shelves
 from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
@@ -91,6 +93,7 @@ class Services:
             async with reads.connect() as connection:
                 return await read_backlog(connection)
 
+        audience = Audience()
         store = ArtifactStore.open(settings.storage_url, signer=signer)
         limits = _archive_limits(settings)
         unpacked = UnpackedExports(settings.home / "exports", store, limits, max_bytes=settings.export_cache_bytes)
@@ -106,9 +109,9 @@ class Services:
             activity=ActivityMark(settings.home / "run" / "activity") if settings.deployment == "local" else None,
             readiness=Readiness(_checks(reads, store)),
             backlog=Recent(backlog, seconds=BACKLOG_SECONDS),
-            feeds=Feeds(settings.database_url, LIVE_CHANNEL),
-            audience=Audience(),
-            gateway_feeds=Feeds(settings.database_url, CHANNEL),
+            feeds=Feeds(settings.database_url, LIVE_CHANNEL, partial(states, reads, audience)),
+            audience=audience,
+            gateway_feeds=Feeds(settings.database_url, CHANNEL, partial(last_events_of, reads)),
             shelves=shelves(settings.viewer_directories),
             exports=Keeper(engine, store, unpacked, limits, quota=settings.export_quota_bytes),
             export_shelves=ExportShelves(reads, unpacked),

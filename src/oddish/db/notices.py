@@ -1,6 +1,7 @@
 """Notifications as they come. Between them nothing is done: the driver's own wait wakes ten times a second."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import AsyncGenerator
@@ -24,10 +25,11 @@ async def notices(connection: AsyncConnection, *, seconds: float | None = None) 
 
 async def _readable(file: int, seconds: float | None) -> None:
     """Returns when something has come, or after ``seconds``."""
-    loop = asyncio.get_running_loop()
-    come = loop.create_future()
-    loop.add_reader(file, lambda: come.done() or come.set_result(None))
+    loop, come = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(file, come.set)
     try:
-        await asyncio.wait((come,), timeout=seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await come.wait()
     finally:
         loop.remove_reader(file)

@@ -1,6 +1,6 @@
 """What those are told who follow a job. The database writes it, in the transaction that changes the job or a trial."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ PAGE_LIMIT = 500
 PAGE = text("""
 SELECT seq, event, data FROM gateway_events WHERE job_id = :job_id AND seq > :after ORDER BY seq LIMIT :limit
 """)
+LAST = text("SELECT job_id, max(seq) AS seq FROM gateway_events WHERE job_id = ANY(:job_ids) GROUP BY job_id")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ async def events_after(
     parameters = {"job_id": job_id, "after": after, "limit": PAGE_LIMIT}
     found = [Event(**row) for row in (await connection.execute(PAGE, parameters)).mappings()]
     return await with_outcomes(connection, job_id, found, ended_job=ended_job)
+
+
+async def last_events(connection: AsyncConnection, job_ids: Collection[str]) -> dict[str, int]:
+    """``seq`` of the last event so far of each job that has any."""
+    rows = await connection.execute(LAST, {"job_ids": list(job_ids)})
+    return {row.job_id: row.seq for row in rows}
 
 
 async def with_outcomes(

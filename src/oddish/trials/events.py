@@ -9,17 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 LIVE_CHANNEL = "oddish_live"
 """Notifications carry the id of a trial that has new events, is a stage further or has ended."""
-PAGE_LIMIT = 500
 LINGER_SECONDS = 60.0
 """How long events stay once their record is in the store, for followers to read the last of them."""
 KEPT_HOURS = 24
 """How long events stay of attempts that left no record."""
 PURGED_AT_A_TIME = 20
-
-PAGE = """
-SELECT seq, kind, payload, created_at FROM trial_events
-WHERE trial_id = :trial_id AND attempt = :attempt AND seq > :after_seq ORDER BY seq LIMIT :limit
-"""
 
 # Deletes events whose attempt has ended: soon when its files are in the store, else after a day. Attempts with events
 # are found by skipping from one to the next. Several workers share the work. Locks: attempts that have ended.
@@ -53,14 +47,6 @@ class Entry:
 @dataclass(frozen=True)
 class StoredEntry(Entry):
     created_at: datetime
-
-
-async def page(
-    connection: AsyncConnection, trial_id: str, *, attempt: int, after_seq: int, limit: int = PAGE_LIMIT
-) -> list[StoredEntry]:
-    """The next events of an attempt in their order; an attempt is known by its epoch."""
-    parameters = {"trial_id": trial_id, "attempt": attempt, "after_seq": after_seq, "limit": min(limit, PAGE_LIMIT)}
-    return [StoredEntry(**row) for row in (await connection.execute(text(PAGE), parameters)).mappings()]
 
 
 async def purge(connection: AsyncConnection, *, most: int = PURGED_AT_A_TIME) -> int:

@@ -17,8 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from oddish import __version__
 from oddish.db.ciphertexts import check_secret_key
 from oddish.db.engine import connect
-from oddish.db.schema import check_schema
 from oddish.db.notices import notices
+from oddish.db.schema import check_schema
 from oddish.db.url import plain
 from oddish.engine.client import EngineUnavailable, ForkServer, curated_environment
 from oddish.engine.protocol import Hello

@@ -275,6 +275,36 @@ def test_what_nobody_was_told_of_is_seen_a_little_later(
         trial.ends()
 
 
+def test_all_that_is_followed_is_looked_at_together_and_nothing_is_read_where_nothing_changed(
+    server: Server, client: httpx2.Client, trial: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "TICK_SECONDS", 0.02)
+    other = {"task_id": trial.trial_id.rpartition("-")[0], "configs": [{"agent": "nop"}], "experiment_id": "other"}
+    elsewhere = client.post("/tasks/sweep", json=other).json()["new_trial_ids"][0]
+    both = [trial, Running(server, elsewhere)]
+    with ExitStack() as stack:
+        for one in both:
+            one.begin()
+            follower = stack.enter_context(followed(server.url, one.trial_id))
+            eventually(lambda follower=follower: follower.news)
+        with server.counting_statements() as statements:
+            eventually(lambda: len(statements) > 10)
+        assert len(set(statements[-5:])) == 1
+        for one in both:
+            one.ends()
+
+
+def test_a_trial_that_is_deleted_is_missed_with_no_word_of_it(
+    server: Server, trial: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "TICK_SECONDS", 0.05)
+    trial.begin()
+    with followed(server.url, trial.trial_id) as follower:
+        eventually(lambda: follower.news)
+        server.sql("UPDATE trials SET deleted_at = now() WHERE id = %s", trial.trial_id)
+    assert isinstance(follower.error, ApiError)
+
+
 def test_followers_outlast_a_lost_connection_of_the_server_to_its_database(server: Server, trial: Running) -> None:
     trial.begin()
     with followed(server.url, trial.trial_id) as follower:

@@ -11,9 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.db.url import plain
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
-from oddish.trials.events import KEPT_HOURS, LINGER_SECONDS, LIVE_CHANNEL, PAGE_LIMIT, Entry, page, purge
+from oddish.trials.events import KEPT_HOURS, LINGER_SECONDS, LIVE_CHANNEL, Entry, purge
 from oddish.trials.progress import record
 from oddish.trials.recording import record_stage
+from support import live_events
 from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
 
@@ -36,27 +37,18 @@ async def write(deployment: Deployment, entries: dict[Claim, list[Entry]]) -> se
         return await record(connection, entries, {})
 
 
-async def read(deployment: Deployment, held: Claim, after_seq: int = 0, limit: int = PAGE_LIMIT) -> list[str]:
-    async with deployment.database.connect() as connection:
-        found = await page(connection, held.subject_id, attempt=held.epoch, after_seq=after_seq, limit=limit)
-    return [str(entry.payload["text"]) for entry in found]
+async def read(deployment: Deployment, held: Claim) -> list[str]:
+    return await live_events.said(deployment.database, held.subject_id, held.epoch)
 
 
 def said(seq: int, words: str) -> Entry:
     return Entry(seq, "message", {"text": words})
 
 
-async def test_events_are_read_in_their_order_from_where_the_reader_is(deployment: Deployment, held: Claim) -> None:
+async def test_events_are_in_their_order_however_they_were_written(deployment: Deployment, held: Claim) -> None:
     assert await write(deployment, {held: [said(2, "two"), said(1, "one")]}) == {held}
     await write(deployment, {held: [said(3, "three")]})
     assert await read(deployment, held) == ["one", "two", "three"]
-    assert await read(deployment, held, after_seq=1, limit=1) == ["two"]
-    assert await read(deployment, held, after_seq=3) == []
-
-
-async def test_no_page_is_longer_than_the_limit(deployment: Deployment, held: Claim) -> None:
-    await write(deployment, {held: [said(seq, str(seq)) for seq in range(1, PAGE_LIMIT + 2)]})
-    assert len(await read(deployment, held, limit=PAGE_LIMIT + 1)) == PAGE_LIMIT
 
 
 async def test_a_batch_that_is_repeated_is_there_once(deployment: Deployment, held: Claim) -> None:

@@ -15,7 +15,6 @@ from oddish.engine.protocol import LogLine
 from oddish.queue.claim import Claim
 from oddish.queue.reap import lose
 from oddish.transcript import Usage
-from oddish.trials.events import page
 from oddish.trials.ledger import Spending
 from oddish.worker import livelog
 from oddish.worker import tail as tails
@@ -24,6 +23,7 @@ from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
 from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment
+from support.live_events import said
 from support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -82,9 +82,7 @@ def answered(tokens: int, model: str = "m", words: str = "an answer") -> str:
 
 
 async def stored(deployment: Deployment, claim: Claim) -> list[str]:
-    async with deployment.database.connect() as connection:
-        events = await page(connection, claim.subject_id, attempt=claim.epoch, after_seq=0)
-    return [str(event.payload["text"]) for event in events]
+    return await said(deployment.database, claim.subject_id, claim.epoch)
 
 
 async def until_stored(deployment: Deployment, claim: Claim, *words: str) -> None:

@@ -18,8 +18,7 @@ from oddish.errors import InvalidInput, Unavailable
 from oddish.experiments.public import public_experiment
 from oddish.schemas import live as schemas
 from oddish.serving.excerpt import excerpt
-from oddish.trials.events import PAGE_LIMIT
-from oddish.trials.following import LivePage, Place, live_page
+from oddish.trials.following import PAGE_LIMIT, LivePage, Place, live_page
 
 MOST = 2**63 - 1
 EVENTS: dict[int | str, dict[str, object]] = {
