@@ -103,6 +103,24 @@ def test_attempts_of_a_cell_lead_to_one_another(view: TestClient, root: Path) ->
     assert not [link for link in page.all("a") if link.get("rel") == "prev"]
 
 
+def test_a_trace_leads_to_the_same_cell_of_the_tasks_before_and_after(view: TestClient, root: Path) -> None:
+    def attempts(*traces: str | None) -> dict[str, Any]:
+        named = [{"attempt": number, "reward": 0.0, "trace": trace} for number, trace in enumerate(traces, start=1)]
+        return {"passed_at": None, "attempts": named}
+
+    first, unrecorded, between = attempts("traces/first.json"), attempts(None), attempts("traces/other.json")
+    here, last = attempts("traces/a.json", "traces/b.json"), attempts("traces/c.json", "traces/d.json")
+    tasks = ({KEY: first}, {KEY: unrecorded, "m|h": between}, {KEY: here}, {KEY: last})
+    write(root, f"{DATASET}/summary.json", dataset(*tasks))
+    for trace in ("first", "other", "a", "b", "c", "d"):
+        write(root, f"{DATASET}/traces/{trace}.json", TRACE_DOCUMENT)
+    steps = {"first": (None, "a"), "a": ("first", "c"), "b": ("first", "d"), "d": ("b", None), "other": (None, None)}
+    for trace, beside in steps.items():
+        twin = view.get(Links().trace("data-agent", "eval-v1", f"traces/{trace}.json", format="json")).json()
+        addresses = [name and Links().trace("data-agent", "eval-v1", f"traces/{name}.json") for name in beside]
+        assert [twin["previous_task"], twin["next_task"]] == addresses
+
+
 def test_long_traces_come_in_pieces_that_lead_to_one_another(view: TestClient, root: Path) -> None:
     say(root, *numbered(120))
     seen_numbers: list[int] = []

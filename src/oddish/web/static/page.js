@@ -20,3 +20,4 @@ if (document.querySelector("a[rel~=prev], a[rel~=next]")) {
   bind("[", "Previous", follow("a[rel~=prev]"));
   bind("]", "Next", follow("a[rel~=next]"));
 }
+for (const link of document.querySelectorAll("a[data-key]")) bind(link.dataset.key, link.textContent, () => link.click());

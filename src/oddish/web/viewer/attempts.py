@@ -1,6 +1,6 @@
 """The attempts behind traces: which one a trace is of, what came of it, and the others at the same task."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oddish.viewer.checking import compare_trace
@@ -73,6 +73,13 @@ def siblings(task: Task) -> Iterator[tuple[Cell, Attempt]]:
     return ((cell, attempt) for cell, attempt in _named(task) if attempt.trace and trace_flaw(attempt.trace) is None)
 
 
+def neighbours(summary: Summary, at: Found) -> tuple[Found | None, Found | None]:
+    """The same cell of the nearest tasks before and after that have a trace there, by the number of the attempt."""
+    place = next(place for place, task in enumerate(summary.tasks) if task is at.task)
+    before, after = reversed(summary.tasks[:place]), summary.tasks[place + 1 :]
+    return next(_same_cell(before, at), None), next(_same_cell(after, at), None)
+
+
 def head(path: str, trace: Trace, at: Found | None) -> Head:
     """What the trace says goes before what the summary says, but for the reward, of which there is one."""
     reward = at.attempt.reward if at else trace.reward
@@ -102,6 +109,15 @@ def contradictions(project: str, dataset: str, trace: Trace, at: Found) -> tuple
     compare_trace(f"attempt {at.attempt.attempt}", trace, at.task, at.cell, at.attempt, notes)
     place = f"{dataset_path(project, dataset)}/{SUMMARY}"
     return tuple(finding.below(place) for finding in notes.findings)
+
+
+def _same_cell(tasks: Iterable[Task], at: Found) -> Iterator[Found]:
+    """One attempt at each task that has any in that cell: of the same number, or else the first."""
+    for task in tasks:
+        there = [Found(task, cell, attempt) for cell, attempt in siblings(task) if cell.key == at.cell.key]
+        same = (found for found in there if found.attempt.attempt == at.attempt.attempt)
+        if there:
+            yield next(same, there[0])
 
 
 def _named(task: Task) -> Iterator[tuple[Cell, Attempt]]:

@@ -12,7 +12,7 @@ from oddish.viewer.files import Reading
 from oddish.viewer.findings import Finding
 from oddish.viewer.marks import State, state
 from oddish.viewer.searching import LONGEST, Hits, search
-from oddish.viewer.summaries import Attempt, Cell
+from oddish.viewer.summaries import Attempt, Cell, Summary
 from oddish.viewer.tracefiles import OpenTrace
 from oddish.viewer.traces import Trace
 from oddish.web.pages import Page
@@ -63,6 +63,9 @@ class TraceModel:
     previous: str | None
     """Address of the attempt before this one."""
     next: str | None
+    previous_task: str | None
+    """Address of the same cell's attempt at the task before this one."""
+    next_task: str | None
     messages: tuple[Entry, ...]
     first: int
     last: int
@@ -80,11 +83,12 @@ class TraceModel:
 def show(shelf: Shelf, request: Request) -> Page:
     """The trace of an attempt: messages, calls with their results, gold and predicted answer; what is found in it."""
     place, query = Place(shelf.links, *shelf.dataset(request), str(request.path_params["trace"])), request.query_params
-    at = attempts.found(shelf.results.summary(place.project, place.dataset).value, place.trace)
+    summary = shelf.results.summary(place.project, place.dataset).value
+    at = attempts.found(summary, place.trace)
     with shelf.results.open_trace(place.project, place.dataset, place.trace) as reading:
         if reading.value is None and at is None:
             raise NotFound(f"Dataset {place.dataset!r} has no trace {place.trace!r}.", fix="Choose another attempt.")
-        model = _model(place, at, reading, query)
+        model = _model(place, summary, at, reading, query)
     drawn = {
         "room": Room(whole="whole" in query),
         "address": partial(place.message, find=model.find),
@@ -95,7 +99,9 @@ def show(shelf: Shelf, request: Request) -> Page:
     return Page("viewer/trace.html", model.head.label, model, trail=trail, drawn=drawn)
 
 
-def _model(place: Place, at: Found | None, reading: Reading[OpenTrace], query: QueryParams) -> TraceModel:
+def _model(
+    place: Place, summary: Summary | None, at: Found | None, reading: Reading[OpenTrace], query: QueryParams
+) -> TraceModel:
     opened = reading.value
     whole = opened.head if opened else Trace()
     limit = number(query, "limit", LIMIT, most=MOST)
@@ -105,6 +111,7 @@ def _model(place: Place, at: Found | None, reading: Reading[OpenTrace], query: Q
     others = list(attempts.siblings(at.task)) if at else []
     same = [_other(place, cell, attempt, in_cell=True) for cell, attempt in others if at and cell is at.cell]
     position = next((index for index, other in enumerate(same) if other.is_this), 0)
+    before, after = attempts.neighbours(summary, at) if summary and at else (None, None)
     findings = attempts.contradictions(place.project, place.dataset, whole, at) if opened and at else ()
     return TraceModel(
         head=attempts.head(place.trace, whole, at),
@@ -115,6 +122,8 @@ def _model(place: Place, at: Found | None, reading: Reading[OpenTrace], query: Q
         ),
         previous=same[position - 1].address if position else None,
         next=same[position + 1].address if position + 1 < len(same) else None,
+        previous_task=_address(place, before),
+        next_task=_address(place, after),
         messages=shown.entries,
         first=shown.first,
         last=shown.last,
@@ -129,6 +138,10 @@ def _model(place: Place, at: Found | None, reading: Reading[OpenTrace], query: Q
         more_hits=place.piece(shown.first, limit, find, hits.goes_on) if hits.goes_on else None,
         findings=(*reading.findings, *findings),
     )
+
+
+def _address(place: Place, found: Found | None) -> str | None:
+    return place.links.trace(place.project, place.dataset, found.attempt.trace or "") if found else None
 
 
 def _other(place: Place, cell: Cell, attempt: Attempt, *, in_cell: bool) -> Other:
