@@ -21,18 +21,16 @@ NOT_RINGS = frozenset({"data", "support"})
 """Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
 PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
-WAITING = {"integration": 1, "e2e": 2, "chaos": 1}
+WAITING = {"integration": 1, "e2e": 4, "chaos": 1}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
-BESIDE = ("docker", "browser")
-"""Rings of one process, for what the others do not use: one after the other beside them, shown when they are over."""
+BESIDE = ("docker", "browser", "chaos")
+"""Rings that mostly wait, or use what the others do not: one after the other beside them, shown when they are over."""
 THINKING = ("unit",)
 """Rings that never wait: beside the others as well, after the checks, with what is left of the processors."""
 NICENESS = 5
 """Of these: they get a third of what the others get where both want it, so that none waits for its turn too long."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that can be the browser, the best first."""
-LAST = "chaos"
-"""Takes away what the others use."""
 ONE_PROCESS = ("-s", "--capture", "--pdb", "-n", "--numprocesses", "--durations")
 """Options that are about one process, or say how many there are."""
 NOTHING_COLLECTED = 5
@@ -77,15 +75,9 @@ def main(arguments: Sequence[str]) -> int:
             for name in names
             if everything and name in targets
         }
-        before = [
-            run(name, paths, options, again=everything)
-            for name, paths in targets.items()
-            if name not in beside and not (beside and name == LAST)
-        ]
+        before = [run(name, paths, options, again=everything) for name, paths in targets.items() if name not in beside]
         linted = linting is None or shown(linting)
         results = before + [shown(ring) for ring in beside.values()]
-    if beside and LAST in targets:
-        results.append(run(LAST, targets[LAST], options, again=True))
     results.sort(key=lambda ring: [*targets].index(ring.name))
     report(results, linted)
     missing = [ring for ring in results if ring.absent and ring.name in required]
