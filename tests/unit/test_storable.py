@@ -1,9 +1,11 @@
 """What PostgreSQL cannot store is replaced, everything else is kept."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oddish.storable import storable
+from oddish.storable import storable, storable_json
 
 texts = st.text(st.characters() | st.sampled_from("\0\ud800\udfff"))
 documents = st.recursive(
@@ -19,6 +21,11 @@ def test_the_result_can_be_stored_and_storing_it_twice_changes_nothing(document:
     repr(stored).encode("utf-8")
     assert "\\x00" not in repr(stored)
     assert storable(stored) == stored
+
+
+@given(documents)
+def test_a_document_is_written_as_it_can_be_stored(document: object) -> None:
+    assert json.loads(storable_json(document)) == storable(document)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))

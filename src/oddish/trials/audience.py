@@ -7,8 +7,8 @@ from oddish.lately import Lately
 
 FOLLOWED_CHANNEL = "oddish_followed"
 """Notifications carry the id of a trial that somebody follows and that has not ended."""
-WORD_SECONDS = 4.0
-"""Between two words of one attempt; shorter than a stream waits before it reads again."""
+WORD_SECONDS = 9.0
+"""Between two words of one attempt; shorter than two looks at all that is followed are apart."""
 MOST_TRIALS = 10_000
 """That are remembered; of more than that workers hear more often."""
 NO_ATTEMPT = -1

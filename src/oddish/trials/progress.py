@@ -1,13 +1,12 @@
 """What running attempts say and spend, stored together while they go on."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish.queue.claim import Claim
-from oddish.storable import storable
+from oddish.storable import storable_json
 from oddish.trials.events import LIVE_CHANNEL, Entry
 from oddish.trials.ledger import BUDGET_CHANNEL, CHARGE, Spending
 
@@ -76,4 +75,4 @@ async def record(
 
 def _rows(of_claims: Iterable[tuple[Claim, Mapping[str, object]]]) -> str:
     """One document, for an array of each column takes longer to send and to read."""
-    return json.dumps([{"claim_id": str(claim.claim_id)} | storable(row) for claim, row in of_claims])
+    return storable_json([{"claim_id": str(claim.claim_id), **row} for claim, row in of_claims])

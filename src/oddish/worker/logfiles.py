@@ -59,6 +59,10 @@ class Look(NamedTuple):
     size: int
     changed_ns: int
 
+    def shows(self, status: os.stat_result) -> bool:
+        """Whether the file is still as it was."""
+        return (self.identity, self.size, self.changed_ns) == _version(status)
+
 
 class Progress(NamedTuple):
     """How much of a file is read, in terms that hold for a copy without the secrets as well."""
@@ -150,7 +154,7 @@ class LogFiles:
 
     def changed(self) -> bool:
         """Whether a known file is not as the last look left it, or none is known yet. Opens nothing."""
-        return not self._readings or any(map(self._is_news, self._glances()))
+        return not self._readings or any(self._differs(path, reading) for path, reading in self._readings.items())
 
     def news(self, *, known: bool = False, last: bool = False) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
@@ -168,18 +172,16 @@ class LogFiles:
                     left -= 0 if look.source.rewritten else len(piece.data)
                     yield piece
 
-    def _is_news(self, look: Look) -> bool:
-        mark = self._readings[look.path].marks.get(look.place)
-        return mark is None or mark.seen != look
+    def _differs(self, path: str, reading: Reading) -> bool:
+        if (status := _status(path, reading.place)) is None:
+            return False
+        mark = reading.marks.get(reading.place)
+        return not (mark and mark.seen and mark.seen.shows(status))
 
     def _glances(self) -> Iterator[Look]:
-        """By their paths alone: what leads elsewhere is found out where a file is opened."""
         for path, reading in self._readings.items():
-            place = reading.place
-            with contextlib.suppress(OSError):
-                status = os.lstat(f"{place.base}/{place.below}/{path}")
-                if stat.S_ISREG(status.st_mode):
-                    yield _look(reading.source, place, path, status)
+            if (status := _status(path, reading.place)) is not None:
+                yield _look(reading.source, reading.place, path, status)
 
     def _looks(self) -> Iterable[Look]:
         looks: dict[Source, list[Look]] = {source: [] for source in self._sources}
@@ -237,8 +239,21 @@ class LogFiles:
         return Piece(look.path, data, restarted=False) if len(data) <= limit else None
 
 
+def _status(path: str, place: Place) -> os.stat_result | None:
+    """Of a regular file, by its path alone: what leads elsewhere is found out where a file is opened."""
+    try:
+        status = os.lstat(f"{place.base}/{place.below}/{path}")
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def _look(source: Source, place: Place, path: str, status: os.stat_result) -> Look:
-    return Look(source, place, path, status.st_ino, status.st_size, status.st_mtime_ns)
+    return Look(source, place, path, *_version(status))
 
 
 @contextlib.contextmanager

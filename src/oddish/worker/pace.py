@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from oddish.lately import Lately
 
-FOLLOWED_SECONDS = 15.0
-"""How long a trial counts as followed after a word of it; some of them may be lost."""
+FOLLOWED_SECONDS = 30.0
+"""How long a trial counts as followed after a word of it; one of them may be lost, or two."""
 MOST_TRIALS = 10_000
 """Of all workers, that are remembered as followed: their attempts may begin here."""
 BRISKER = 2
@@ -67,7 +67,8 @@ class Pace[Subject: Hashable]:
 
     def looked(self, subject: Subject, *, began: float, ended: float, news: bool, behind: bool) -> None:
         """It had a turn."""
-        self._turns[subject] = replace(self._turns[subject], began=began, ended=ended, news=news, behind=behind)
+        turn = self._turns[subject]
+        turn.began, turn.ended, turn.news, turn.behind = began, ended, news, behind
 
     def due(self, *, now: float) -> list[Subject]:
         return [subject for subject, turn in self._turns.items() if self._next(turn, now) <= now]

@@ -85,7 +85,7 @@ def test_what_was_looked_at_just_now_waits_for_its_turn_however_many_words_there
 def test_a_word_is_good_for_a_while() -> None:
     one = pace("a")
     one.hear("a", now=0)
-    assert [now for now, _ in turns(one, 25)] == [*range(1, int(FOLLOWED_SECONDS) + 1), 20, 25]
+    assert [now for now, _ in turns(one, 40)] == [*range(1, int(FOLLOWED_SECONDS) + 1), 35, 40]
 
 
 def test_a_word_of_a_trial_whose_attempt_begins_later_is_good_for_that() -> None:
