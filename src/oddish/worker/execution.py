@@ -42,9 +42,9 @@ from oddish.trials.spec import TrialSpec, load_spec
 from oddish.variants.reference import Reference
 from oddish.worker.credentials import own_credentials
 from oddish.worker.engines import Engines
+from oddish.worker.folders import Place
 from oddish.worker.lastwords import last_words
 from oddish.worker.livelog import LiveLogs
-from oddish.worker.logfiles import Place
 from oddish.worker.metrics import LOST, REFUSED, count_outcome
 from oddish.worker.persistence import insist, outlast
 from oddish.worker.providers import provider_login

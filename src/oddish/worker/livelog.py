@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oddish.queue.claim import Claim
 from oddish.settings import Settings
 from oddish.trials.progress import record
-from oddish.worker.logfiles import Place
+from oddish.worker.folders import Place
 from oddish.worker.metrics import LIVE_DROPPED, LIVE_EVENTS, LIVE_FAILURES
 from oddish.worker.pace import Pace
 from oddish.worker.persistence import passing

@@ -5,17 +5,16 @@ allow.
 """
 
 import contextlib
-import fnmatch
 import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from oddish.regular import open_below
 from oddish.transcript import Source
+from oddish.worker.folders import Place, Search
 
 READ_BYTES = 256 * 1024
 """Of one file that grows, in one look."""
@@ -23,21 +22,10 @@ LOOK_BYTES = 1024 * 1024
 """Of all files that grow, in one look."""
 MAX_FILES = 64
 """Of one attempt that are read; further ones are left alone."""
-MAX_ENTRIES = 2000
-"""Names that one look goes through."""
 KNOWN_BYTES = 256
 """Of what was read last, to tell whether what follows continues it."""
 SKIP_BYTES = 16 * 1024 * 1024
 """Of one copy, in one look, that are passed over because they were read elsewhere."""
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Place(NamedTuple):
-    """A folder of logs: ``below`` names it from ``base``, which only the worker's side can replace."""
-
-    base: Path
-    below: str
 
 
 class Piece(NamedTuple):
@@ -137,6 +125,8 @@ class LogFiles:
         self._sources = sources
         self._places = list(places)
         self._readings: dict[str, Reading] = {}
+        self._search: Search | None = None
+        """The last one."""
         self.behind = False
         """Whether the last look left something unread."""
 
@@ -144,6 +134,7 @@ class LogFiles:
         """Look there first."""
         if place not in self._places:
             self._places.insert(0, place)
+            self._search = None
 
     def leave_out(self, source: Source) -> bool:
         """Do not read its files; False when one was read already, which goes on."""
@@ -152,9 +143,15 @@ class LogFiles:
         self._sources = [kept for kept in self._sources if kept != source]
         return True
 
+    def may_find_more(self) -> bool:
+        """Whether there may be files that the last look for all of them did not find. Opens nothing."""
+        return self._search is None or not self._search.holds()
+
     def changed(self) -> bool:
-        """Whether a known file is not as the last look left it, or none is known yet. Opens nothing."""
-        return not self._readings or any(self._differs(path, reading) for path, reading in self._readings.items())
+        """Whether a known file is not as the last look left it, or one may be there where none is. Opens nothing."""
+        if not self._readings:
+            return self.may_find_more()
+        return any(self._differs(path, reading) for path, reading in self._readings.items())
 
     def news(self, *, known: bool = False, last: bool = False) -> Iterator[Piece]:
         """What has come since the last look; empty once all is read. Files that cannot be read are passed over.
@@ -184,13 +181,12 @@ class LogFiles:
                 yield _look(reading.source, reading.place, path, status)
 
     def _looks(self) -> Iterable[Look]:
-        looks: dict[Source, list[Look]] = {source: [] for source in self._sources}
-        entries = iter(range(MAX_ENTRIES))
+        self._search = search = Search()
+        looks: dict[str, list[Look]] = {source.glob: [] for source in self._sources}
+        sources = {source.glob: source for source in self._sources}
         for place in self._places:
-            with contextlib.suppress(OSError), _opened(place) as folder:
-                for source in looks:
-                    found = _matching(folder, source.glob.split("/"), entries)
-                    looks[source] += [_look(source, place, path, status) for path, status in found]
+            for glob, path, status in search.matching(place, list(sources)):
+                looks[glob].append(_look(sources[glob], place, path, status))
         return itertools.chain.from_iterable(looks.values())
 
     def _reading(self, look: Look) -> Reading:
@@ -257,50 +253,9 @@ def _look(source: Source, place: Place, path: str, status: os.stat_result) -> Lo
 
 
 @contextlib.contextmanager
-def _opened(place: Place) -> Iterator[int]:
-    at = os.open(place.base, _FOLDER)
-    try:
-        for part in place.below.split("/"):
-            inner = os.open(part, _FOLDER, dir_fd=at)
-            os.close(at)
-            at = inner
-        yield at
-    finally:
-        os.close(at)
-
-
-@contextlib.contextmanager
 def _regular(look: Look) -> Iterator[int]:
     file = open_below(look.place.base, f"{look.place.below}/{look.path}")
     try:
         yield file
     finally:
         os.close(file)
-
-
-def _matching(
-    folder: int, parts: Sequence[str], entries: Iterator[int], above: str = ""
-) -> Iterator[tuple[str, os.stat_result]]:
-    """Regular files below ``folder`` whose path matches ``parts``, as long as there are ``entries`` to go through."""
-    part, *rest = parts
-    for name in _names(folder, part, entries):
-        with contextlib.suppress(OSError):
-            if rest:
-                inner = os.open(name, _FOLDER, dir_fd=folder)
-                try:
-                    yield from _matching(inner, rest, entries, f"{above}{name}/")
-                finally:
-                    os.close(inner)
-            else:
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    yield above + name, status
-
-
-def _names(folder: int, pattern: str, entries: Iterator[int]) -> list[str]:
-    if not any(sign in pattern for sign in "*?["):
-        return [pattern]
-    with os.scandir(folder) as found:
-        return sorted(
-            entry.name for entry, _ in zip(found, entries, strict=False) if fnmatch.fnmatch(entry.name, pattern)
-        )

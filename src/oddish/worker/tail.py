@@ -13,7 +13,8 @@ from oddish.queue.claim import Claim
 from oddish.transcript import Event, Usage, adapter, printed
 from oddish.trials.events import Entry
 from oddish.trials.ledger import Spending
-from oddish.worker.logfiles import LogFiles, Place
+from oddish.worker.folders import Place
+from oddish.worker.logfiles import LogFiles
 from oddish.worker.metrics import LIVE_DROPPED
 
 type Spend = Callable[[Usage], Spending]
@@ -27,6 +28,8 @@ SEARCH_SECONDS = 4.0
 """At least between two looks for new files; known ones are looked at in between. Below the turn of those that nobody
 follows, so that each of theirs finds what there is.
 """
+SEARCH_ANYWAY_SECONDS = 30.0
+"""After which new files are looked for though no folder has changed: not every file system says so."""
 SPENDING_SECONDS = 4.0
 """At least between two checkpoints of what an attempt that goes on has spent, below that turn as well, unless it is as
 much as this:
@@ -71,7 +74,8 @@ class Tail:
         self._printed = printed(self._adapter)
         self._heard: list[str] = []
         self._waiting = 0
-        self._searched_at = -math.inf
+        self._searched_at = self._asked_at = -math.inf
+        self._search_due = True
         self._hearing = threading.Lock()
         self._seq = 0
         self._max_events = max_events
@@ -143,7 +147,7 @@ class Tail:
         found = False
         known = not (last or self._searches())
         if not known:
-            self._searched_at = self._clock()
+            self._searched_at, self._search_due = self._clock(), False
         for piece in self._files.news(known=known, last=last):
             found = True
             if piece.restarted:
@@ -152,7 +156,11 @@ class Tail:
         return found
 
     def _searches(self) -> bool:
-        return self._clock() >= self._searched_at + SEARCH_SECONDS
+        now = self._clock()
+        if now >= self._asked_at + SEARCH_SECONDS:
+            self._asked_at = now
+            self._search_due = now >= self._searched_at + SEARCH_ANYWAY_SECONDS or self._files.may_find_more()
+        return self._search_due
 
     def _listen(self) -> bool:
         """What was heard is what the printed file has; whichever comes first is read."""

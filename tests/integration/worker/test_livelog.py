@@ -18,8 +18,8 @@ from oddish.transcript import Usage
 from oddish.trials.ledger import Spending
 from oddish.worker import livelog
 from oddish.worker import tail as tails
+from oddish.worker.folders import Place
 from oddish.worker.livelog import LiveLogs
-from oddish.worker.logfiles import Place
 from oddish.worker.tail import Tail
 from support.claims import EXAMPLE, claimed, deployment_with_a_worker
 from support.deployments import Deployment

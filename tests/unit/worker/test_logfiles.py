@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oddish.transcript import Source
-from oddish.worker import logfiles
-from oddish.worker.logfiles import LOOK_BYTES, MAX_FILES, READ_BYTES, LogFiles, Place
+from oddish.worker import folders
+from oddish.worker.folders import Place
+from oddish.worker.logfiles import LOOK_BYTES, MAX_FILES, READ_BYTES, LogFiles
 
 TEXTS = (Source("*.txt"),)
 
@@ -67,6 +68,26 @@ def test_a_glance_is_at_files_that_are_known(logs: Path) -> None:
     append(logs / "b.txt", b"other\n")
     assert [tuple(piece) for piece in files.news(known=True)] == [("a.txt", b"two\n", False)]
     assert news(files) == [("b.txt", b"other\n", False)]
+
+
+def test_another_place_may_have_more_files(logs: Path, tmp_path: Path) -> None:
+    append(logs / "a.txt", b"one\n")
+    files = LogFiles(TEXTS, place(logs))
+    assert files.may_find_more(), "nothing was looked for yet"
+    os.utime(logs, (1, 1))
+    news(files)
+    assert not files.may_find_more()
+    files.prefer(place(tmp_path / "elsewhere"))
+    assert files.may_find_more()
+
+
+def test_where_no_file_is_known_one_may_have_come_when_a_folder_has_changed(logs: Path) -> None:
+    os.utime(logs, (1, 1))
+    files = LogFiles(TEXTS, place(logs))
+    news(files)
+    assert not files.changed()
+    append(logs / "a.txt", b"one\n")
+    assert files.changed()
 
 
 def test_files_are_read_in_the_order_of_their_sources(logs: Path) -> None:
@@ -219,7 +240,7 @@ def test_only_so_many_files_are_read(logs: Path, monkeypatch: pytest.MonkeyPatch
     for number in range(MAX_FILES + 1):
         append(logs / f"{number:03}.txt", b"x\n")
     assert len(news(LogFiles(TEXTS, place(logs)))) == MAX_FILES
-    monkeypatch.setattr(logfiles, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(folders, "MAX_ENTRIES", 3)
     assert len(news(LogFiles(TEXTS, place(logs)))) == 3
 
 

@@ -1,6 +1,7 @@
 """What an agent writes becomes numbered events, however it reaches the worker."""
 
 import json
+import os
 import time
 import uuid
 from collections.abc import Callable
@@ -15,8 +16,9 @@ from oddish.queue.claim import Claim
 from oddish.transcript import Usage, adapter
 from oddish.trials.ledger import Spending
 from oddish.worker import tail as tails
-from oddish.worker.logfiles import READ_BYTES, Place
-from oddish.worker.tail import SEARCH_SECONDS, SPENDING_SECONDS, Spend, Tail
+from oddish.worker.folders import Place
+from oddish.worker.logfiles import READ_BYTES
+from oddish.worker.tail import SEARCH_ANYWAY_SECONDS, SEARCH_SECONDS, SPENDING_SECONDS, Spend, Tail
 from support.agent_logs import KEPT, captures
 
 
@@ -87,6 +89,27 @@ def test_an_agent_that_waits_is_read_only_now_and_then(logs: Path) -> None:
     tail.read()
     assert not tail.stirs()
     tail.hear(printed("three\n"))
+    assert tail.stirs()
+
+
+def test_new_files_are_looked_for_where_a_folder_has_changed_and_everywhere_now_and_then(logs: Path) -> None:
+    now = [0.0]
+    tail = make(logs.parent, clock=lambda: now[0])
+    append(logs / "oracle.txt", "one\n")
+    os.utime(logs, (1, 1))
+    tail.read()
+    now[0] = SEARCH_SECONDS
+    assert not tail.stirs()
+    append(logs / "more.txt", "two\n")
+    assert not tail.stirs(), "it was asked just now"
+    now[0] += SEARCH_SECONDS
+    assert tail.stirs()
+    os.utime(logs, (2, 2))
+    tail.read()
+    assert texts(tail) == ["one", "two"]
+    now[0] += SEARCH_SECONDS
+    assert not tail.stirs()
+    now[0] += SEARCH_ANYWAY_SECONDS
     assert tail.stirs()
 
 
