@@ -26,12 +26,12 @@ async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_
     trial_id = await deployment.submit(await deployment.task(task), agent=agent)
     async with RunningWorker(deployment.settings.model_copy(update={"allow_import_paths": True})):
         await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
-        await until(lambda: said(deployment.database, trial_id, 1))
+        await until(lambda: said(deployment.database, trial_id))
         [container] = containers(attempt=f"{trial_id}.1-{(await claim_of(deployment, trial_id))[:8]}")
         docker("exec", container, "touch", "/app/heard")
         [trial] = await deployment.finished(trial_id)
     assert trial["reward"] == 1.0
-    assert await said(deployment.database, trial_id, 1) == ["one", "two"]
+    assert await said(deployment.database, trial_id) == ["one", "two"]
 
 
 async def claim_of(deployment: Deployment, trial_id: str) -> str:

@@ -10,23 +10,14 @@ import pytest
 
 from oddish.identity.principal import MEMBER, Principal, Scope
 from oddish.trials.audience import Audience
-from oddish.trials.events import StoredEntry, page
 from oddish.trials.following import Place, live_page
 from support.deployments import ORG, USER, Deployment, RunningWorker
+from support.live_events import said
 from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
 SOMEBODY = Principal("key", ORG, USER, USER, MEMBER, Scope.READ)
-
-
-async def said(deployment: Deployment, trial_id: str, attempt: int = 1) -> list[str]:
-    events: list[StoredEntry] = []
-    async with deployment.database.connect() as connection:
-        while found := await page(connection, trial_id, attempt=attempt, after_seq=len(events)):
-            events += found
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    return [str(event.payload["text"]) for event in events]
 
 
 async def until_said(deployment: Deployment, trial_id: str, words: str, attempt: int = 1) -> None:
@@ -52,14 +43,14 @@ async def test_lines_are_there_while_the_agent_runs_and_all_of_them_when_it_has_
         [trial] = await deployment.finished(trial_id)
     assert trial["reward"] == 1.0
     numbers = [str(number) for number in range(1, 1001)]
-    assert await said(deployment, trial_id) == ["hello", "token [REDACTED]", *numbers, "bye"]
+    assert await said(deployment.database, trial_id) == ["hello", "token [REDACTED]", *numbers, "bye"]
 
 
 async def test_beyond_the_limit_a_summary_says_so(deployment: Deployment, make_task: Callable[..., Path]) -> None:
     trial_id = await deployment.submit(await deployment.task(make_task("verbose", solve="seq 1000")))
     async with RunningWorker(deployment.settings.model_copy(update={"live_max_events": 3})):
         await deployment.finished(trial_id)
-    assert await said(deployment, trial_id) == ["1", "2", "3", "Only the first 3 events are shown live."]
+    assert await said(deployment.database, trial_id) == ["1", "2", "3", "Only the first 3 events are shown live."]
 
 
 async def test_when_a_worker_is_killed_the_next_attempt_begins_a_transcript_of_its_own(
@@ -77,10 +68,10 @@ async def test_when_a_worker_is_killed_the_next_attempt_begins_a_transcript_of_i
     await until_said(deployment, trial_id, "5")
     worker.kill()
     await worker.wait()
-    left = await said(deployment, trial_id)
+    left = await said(deployment.database, trial_id)
     async with RunningWorker(deployment.settings):
         await until_said(deployment, trial_id, "3", attempt=2)
         await deployment.cancel(trial_id)
         await deployment.finished(trial_id)
-    assert (await said(deployment, trial_id, attempt=2))[0] == "1"
-    assert await said(deployment, trial_id) == left, "nothing of the dead attempt comes later"
+    assert (await said(deployment.database, trial_id, attempt=2))[0] == "1"
+    assert await said(deployment.database, trial_id) == left, "nothing of the dead attempt comes later"

@@ -3,12 +3,15 @@
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-SAID = text(
-    "SELECT payload ->> 'text' FROM trial_events WHERE trial_id = :trial_id AND attempt = :attempt ORDER BY seq"
-)
+SAID = text("""
+SELECT seq, payload ->> 'text' AS words FROM trial_events
+WHERE trial_id = :trial_id AND attempt = :attempt ORDER BY seq
+""")
 
 
-async def said(database: AsyncEngine, trial_id: str, attempt: int) -> list[str]:
-    """The texts of its events in their order; an attempt is known by its epoch."""
+async def said(database: AsyncEngine, trial_id: str, attempt: int = 1) -> list[str]:
+    """The texts of its events, which are numbered without gaps; an attempt is known by its epoch."""
     async with database.connect() as connection:
-        return list(await connection.scalars(SAID, {"trial_id": trial_id, "attempt": attempt}))
+        rows = (await connection.execute(SAID, {"trial_id": trial_id, "attempt": attempt})).all()
+    assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
+    return [row.words for row in rows]
