@@ -20,7 +20,7 @@ PAGE_LIMIT = 500
 PAGE = text("""
 SELECT seq, event, data FROM gateway_events WHERE job_id = :job_id AND seq > :after ORDER BY seq LIMIT :limit
 """)
-LAST = text("SELECT job_id, max(seq) AS seq FROM gateway_events WHERE job_id = ANY(:job_ids) GROUP BY job_id")
+LAST = text("SELECT id, last_event FROM gateway_jobs WHERE id = ANY(:job_ids)")
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ async def events_after(
 
 
 async def last_events(connection: AsyncConnection, job_ids: Collection[str]) -> dict[str, int]:
-    """``seq`` of the last event so far of each job that has any."""
+    """``seq`` of the last event so far of each job."""
     rows = await connection.execute(LAST, {"job_ids": list(job_ids)})
-    return {row.job_id: row.seq for row in rows}
+    return {row.id: row.last_event for row in rows}
 
 
 async def with_outcomes(

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from psycopg.types.json import Jsonb
 
+from oddish.api import feeds
 from oddish.engine.credentials import read_table
 from oddish.settings import Settings
 from support.waiting import eventually
@@ -200,6 +201,27 @@ def test_a_follower_is_told_of_a_job_until_it_ends(server: Server, client: httpx
     assert not server.services.gateway_feeds.followers
     job = client.get(f"{ROOT}/jobs/{job_id}").json()
     assert (job["status"], job["outcome"]["valid_for_scoring"]) == ("cancelled", False)
+
+
+def test_what_nobody_was_told_of_is_sent_a_little_later(
+    server: Server, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "TICK_SECONDS", 0.05)
+    job_id = ask(client)
+    with client.stream("GET", f"{ROOT}/jobs/{job_id}/events") as stream:
+        lines = stream.iter_lines()
+        while "job.queued" not in next(lines):
+            pass
+        with server.counting_statements() as statements:
+            eventually(lambda: len(statements) > 5)
+        assert len(set(statements[-3:])) == 1, "nothing is read where nothing has changed"
+        with server.database.transaction():
+            server.sql("UPDATE gateway_jobs SET last_event = 2 WHERE id = %s", job_id)
+            server.sql(
+                "INSERT INTO gateway_events (job_id, seq, event, data) VALUES (%s, 2, 'trial.phase', '{}')", job_id
+            )
+        while "id: 2" not in next(lines):
+            pass
 
 
 def test_whoever_waits_longer_than_the_server_is_told_where_the_job_is(client: httpx2.Client) -> None:
