@@ -20,7 +20,7 @@ from support.fleet import Fleet
 
 TRIALS = """
 SELECT t.id, e.name, t.status, t.harbor_stage, t.attempts, t.max_attempts, t.decided_by_epoch, t.reward,
-  t.error_message, t.environment
+  t.error_message, t.environment, t.superseded_by_trial_id
 FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id LIKE %s ORDER BY t.id
 """
 ATTEMPTS = """

@@ -37,6 +37,8 @@ class TrialRow:
     reward: float | None
     error: str | None
     environment: str = "local"
+    replaced_by: str | None = None
+    """The trial of a repeated call that was made because this one had failed by then."""
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,22 @@ def prove(facts: Facts) -> Proof:
 
 
 def _submissions(facts: Facts) -> Iterator[str]:
-    made: defaultdict[str, set[str]] = defaultdict(set)
+    """All that was asked for is there once, beside what had failed when its call was repeated and was made anew."""
+    made: defaultdict[str, list[TrialRow]] = defaultdict(list)
     for trial in facts.trials:
-        made[trial.experiment].add(trial.id)
+        made[trial.experiment].append(trial)
+        if trial.replaced_by is not None and trial.status != "failed":
+            yield f"{trial.id} is {trial.status} and was replaced by {trial.replaced_by}"
     for promise in facts.promises:
-        trials = made[promise.experiment]
+        trials = {trial.id for trial in made[promise.experiment]}
+        standing = {trial.id for trial in made[promise.experiment] if trial.replaced_by is None}
         if promise.trial_ids is None:
             yield f"{promise.experiment}: its submission was never answered"
-        elif len(trials) != promise.asked or trials != set(promise.trial_ids):
-            answered = len(promise.trial_ids)
-            yield f"{promise.experiment}: {promise.asked} asked for, {answered} answered, {len(trials)} made"
+            continue
+        answered = set(promise.trial_ids)
+        if len(standing) != promise.asked or not answered <= trials or (standing == trials and answered != trials):
+            said = f"{promise.asked} asked for, {len(answered)} answered, {len(trials)} made"
+            yield f"{promise.experiment}: {said}, {len(standing)} standing"
 
 
 def _stranded(facts: Facts) -> Iterator[str]:

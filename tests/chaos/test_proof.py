@@ -62,6 +62,10 @@ FLAWED: dict[str, tuple[str, Callable[[], Facts]]] = {
         proof.SUBMISSIONS,
         lambda: replace(SOUND, promises=[Promise("e", "work", 1, None)]),
     ),
+    "a success was replaced": (
+        proof.SUBMISSIONS,
+        lambda: replace(SOUND, trials=[replace(TRIAL, id="t1", replaced_by="t"), *SOUND.trials]),
+    ),
     "a trial still runs": (proof.STRANDED, lambda: with_trial(status="running")),
     "an attempt still runs": (proof.STRANDED, lambda: with_attempts(replace(LOST, state="running"), WON)),
     "a job has not ended": (proof.STRANDED, lambda: replace(SOUND, open_jobs=["t"])),
@@ -108,6 +112,12 @@ def test_a_sound_world_is_proved() -> None:
 def test_each_flaw_fails_its_check(flaw: str) -> None:
     check, facts = FLAWED[flaw]
     assert check in prove(facts()).failed
+
+
+def test_what_had_failed_when_its_submission_was_sent_again_may_be_there_anew() -> None:
+    failed = replace(STOPPED, id="c1", replaced_by="c")
+    changes = [*SOUND.changes, Change("c1", None, "queued", "failed")]
+    assert prove(replace(SOUND, trials=[*SOUND.trials, failed], changes=changes)).failed == frozenset()
 
 
 def test_a_trial_that_lost_too_many_workers_may_fail_without_an_outcome() -> None:
