@@ -11,7 +11,6 @@ from typing import BinaryIO
 
 from oddish.backup.contents import Stored, sha256
 from oddish.backup.source import Say
-from oddish.errors import OddishError
 from oddish.regular import open_below
 from oddish.storage.errors import ObjectNotFound, StorageUnavailable
 from oddish.storage.keys import artifact_key, checked_key
@@ -156,5 +155,5 @@ async def _together(work: Callable[[], Coroutine[None, None, None]]) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(CONCURRENCY):
                 group.create_task(work())
-    except* OddishError as failed:
+    except ExceptionGroup as failed:
         raise failed.exceptions[0] from None

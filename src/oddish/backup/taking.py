@@ -58,7 +58,7 @@ def take(place: Path, where: Layout, *, with_store: bool, with_key: bool, say: S
     with _staging(place) as staging:
         with served(where, say) as cluster:
             say("Copying the database ...")
-            rows = _dump(cluster, staging / DUMP)
+            rows = _dump(cluster, staging / DUMP, place)
             _verify(cluster, staging / DUMP, rows.tables)
         copied = objects.Copied()
         if with_store:
@@ -127,7 +127,7 @@ def _free_name(place: Path) -> Path:
     return path
 
 
-def _dump(cluster: Cluster, target: Path) -> Rows:
+def _dump(cluster: Cluster, target: Path, place: Path) -> Rows:
     """Dump the database, and read from the same state of it what the dump is about."""
     try:
         with psycopg.connect(address(cluster)) as connection:
@@ -139,7 +139,7 @@ def _dump(cluster: Cluster, target: Path) -> Rows:
             with target.open("wb") as file:
                 target.chmod(0o600)
                 options = ("--format=custom", f"--snapshot={snapshot}")
-                cluster.run_into(file, "pg_dump", *cluster.connection, *options, DATABASE)
+                cluster.run_into(file, place, "pg_dump", *cluster.connection, *options, DATABASE)
     except psycopg.Error as error:
         raise Unavailable(
             f"The database cannot be read: {str(error).strip()}", fix="'oddish doctor' says more about it."

@@ -74,11 +74,11 @@ class Cluster:
         """As ``run``, reading a file of this process, which that account may not be able to open."""
         return self._run(program, arguments, stdin=source, stdout=subprocess.PIPE).decode()
 
-    def run_into(self, target: IO[bytes], program: str, *arguments: str) -> None:
-        """As ``run``, with the output in a file of this process."""
-        self._run(program, arguments, stdin=subprocess.DEVNULL, stdout=target)
+    def run_into(self, target: IO[bytes], place: Path, program: str, *arguments: str) -> None:
+        """As ``run``, with the output in a file of this process, which lies below ``place``."""
+        self._run(program, arguments, place, stdin=subprocess.DEVNULL, stdout=target)
 
-    def _run(self, program: str, arguments: Sequence[str], **streams: Any) -> bytes:
+    def _run(self, program: str, arguments: Sequence[str], place: Path | None = None, **streams: Any) -> bytes:
         answer = subprocess.run(
             self.leashed(signal.SIGKILL, program, *arguments),
             stderr=subprocess.PIPE,
@@ -91,7 +91,7 @@ class Cluster:
             said = (answer.stderr or answer.stdout or b"").decode(errors="replace")
             raise Unavailable(
                 f"{program} failed with status {answer.returncode}:\n{said}".rstrip(),
-                fix=f"Check that {self.data.parent} is on a disk with free space that you may write to.",
+                fix=f"Check that {place or self.data.parent} is on a disk with free space that you may write to.",
             )
         return answer.stdout or b""
 

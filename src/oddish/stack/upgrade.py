@@ -37,7 +37,7 @@ def upgrade(old: Cluster, new: Cluster, log: Path, lock: int) -> None:
         dump = work / "database.dump"
         old.clear()
         with _serving(old, log, lock), dump.open("wb") as target:
-            old.run_into(target, "pg_dump", *old.connection, "--format=custom", DATABASE)
+            old.run_into(target, new.data.parent, "pg_dump", *old.connection, "--format=custom", DATABASE)
         _fill(new, dump, work, log, lock, lambda: None)
 
 

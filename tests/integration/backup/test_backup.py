@@ -1,6 +1,8 @@
 import os
 import shutil
 import stat
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from oddish.backup import contents
 from oddish.backup.contents import Contents
 from oddish.backup.taking import take
-from oddish.errors import Conflict, InvalidInput
+from oddish.errors import Conflict, InvalidInput, Unavailable
 from oddish.stack.layout import Layout
 from oddish.stack.lock import open_lock, try_lock
 
@@ -116,6 +118,38 @@ def test_one_that_fails_leaves_nothing(where: Layout, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no schema yet"):
         backup(tmp_path / "backups", where)
     assert [entry.name for entry in (tmp_path / "backups").iterdir()] == [".lock"]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Makes a disk of a size, which only root can."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = False
+
+    def sized(size: str) -> Path:
+        nonlocal mounted
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+        mounted = shutil.which("mount") is not None and not subprocess.run(command, check=False).returncode
+        if not mounted:
+            pytest.skip("a disk of a chosen size cannot be mounted here")
+        return place
+
+    yield sized
+    if mounted:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.parametrize(("size", "failed"), [("16k", "pg_dump failed"), ("1m", "The backup was not made")])
+def test_a_disk_that_fills_up_is_named_and_has_no_backup(
+    where: Layout, disk: Callable[[str], Path], size: str, failed: str
+) -> None:
+    (where.store / ARCHIVE).write_bytes(os.urandom(2_000_000))
+    place = disk(size)
+    with pytest.raises(Unavailable, match=rf"(?s){failed}.*No space left on device") as refused:
+        backup(place, where, with_store=True)
+    assert str(place) in str(refused.value.fix)
+    assert [entry.name for entry in place.iterdir()] == [".lock"]
 
 
 def test_two_at_once_in_one_place_are_refused(where: Layout, tmp_path: Path) -> None:
