@@ -130,3 +130,5 @@ def _if_there[T](read: Callable[[], T]) -> T | None:
         if error.http_status != 404:
             raise
         return None
+    except InvalidInput:
+        return None

@@ -27,7 +27,7 @@ class Analysis:
         return self._post(task_id, "cancel")
 
     def _post(self, task_id: str, action: str) -> dict[str, JSON]:
-        path = f"/tasks/{segment(task_id)}/qa/{action}"
+        path = f"/tasks/{segment(task_id, 'a task')}/qa/{action}"
         try:
             answer = self._connection.call("POST", path, body={}, once=True)
         except ApiError as error:

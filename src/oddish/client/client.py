@@ -297,14 +297,16 @@ class Client:
         return [_outcome(result) for result in results]
 
     def task(self, task_id: str) -> Task:
-        return _task(self._connection.call("GET", f"/tasks/{segment(task_id)}"))
+        return _task(self._connection.call("GET", f"/tasks/{segment(task_id, 'a task')}"))
 
     def trial(self, trial_id: str) -> Trial:
-        return members(self._connection.call("GET", f"/trials/{segment(trial_id)}"), Trial, *TRIAL)
+        return members(self._connection.call("GET", f"/trials/{segment(trial_id, 'a trial')}"), Trial, *TRIAL)
 
     def experiment(self, experiment_id: str) -> Experiment:
         """By id or name."""
-        return cast("Experiment", self._connection.call("GET", f"/experiments/{segment(experiment_id)}"))
+        return cast(
+            "Experiment", self._connection.call("GET", f"/experiments/{segment(experiment_id, 'an experiment')}")
+        )
 
     def tasks(
         self,
@@ -378,18 +380,18 @@ class Client:
 
     def delete_trial(self, trial_id: str) -> Deleted:
         """It is found nowhere any more; one that has not ended is stopped. Takes a key of an admin, as the others."""
-        return self._delete("trials", trial_id)
+        return self._delete("trials", trial_id, "a trial")
 
     def delete_task(self, task_id: str) -> Deleted:
         """With all its versions and trials. Its name is free again."""
-        return self._delete("tasks", task_id)
+        return self._delete("tasks", task_id, "a task")
 
     def delete_experiment(self, experiment_id: str) -> Deleted:
         """By id or name, with the trials that ran in it. Its name is free again."""
-        return self._delete("experiments", experiment_id)
+        return self._delete("experiments", experiment_id, "an experiment")
 
-    def _delete(self, collection: str, name: str) -> Deleted:
-        answer = self._connection.call("DELETE", f"/{collection}/{segment(name)}", patient=True)
+    def _delete(self, collection: str, name: str, kind: str) -> Deleted:
+        answer = self._connection.call("DELETE", f"/{collection}/{segment(name, kind)}", patient=True)
         return members(answer, Deleted, "message")
 
 

@@ -6,6 +6,7 @@ from oddish.client.paths import segment
 from oddish.client.shapes import members
 from oddish.client.spending import Costs as OrganisationCosts
 from oddish.client.spending import UserCosts
+from oddish.errors import InvalidInput
 
 if TYPE_CHECKING:
     from oddish.client.connection import Connection
@@ -23,7 +24,12 @@ class Costs:
         return members(answer, OrganisationCosts, "totals", "by_user", "by_model")
 
     def user(self, user: str, *, window_days: int = 7) -> UserCosts:
-        """What was spent by the user of that id or name."""
-        path = f"/admin/costs/users/{segment(user)}"
+        """What was spent by the user of that id or name. Raises ``InvalidInput`` for what can be neither."""
+        if "/" in user:
+            raise InvalidInput(
+                f"The costs of {user!r} cannot be asked for by that name, which has a `/`.",
+                fix="Give the id of the user, which `oddish costs` shows beside the name.",
+            )
+        path = f"/admin/costs/users/{segment(user, 'a user')}"
         answer = self._connection.call("GET", path, params={"window_days": window_days})
         return members(answer, UserCosts, "billed_user_id", "totals", "tasks", "by_model")

@@ -38,4 +38,4 @@ class Credentials:
 
 
 def _path(name: str) -> str:
-    return f"/secrets/{segment(name)}"
+    return f"/secrets/{segment(name, 'a secret')}"

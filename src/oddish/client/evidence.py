@@ -42,7 +42,7 @@ class Evidence:
         if (url := file.get("url")) is not None:
             self._connection.download(url, sink, signed=True)
             return
-        path = f"/trials/{segment(trial_id)}/files/{quote(file['path'])}"
+        path = f"/trials/{segment(trial_id, 'a trial')}/files/{quote(file['path'])}"
         query = "" if attempt is None else f"?attempt={attempt}"
         self._connection.download(f"{self._connection.base_url}{path}{query}", sink, signed=False)
 
@@ -76,7 +76,7 @@ class Evidence:
         return page
 
     def _read(self, trial_id: str, what: str, params: "Params") -> JSON:
-        return self._connection.call("GET", f"/trials/{segment(trial_id)}/{what}", params=params)
+        return self._connection.call("GET", f"/trials/{segment(trial_id, 'a trial')}/{what}", params=params)
 
 
 def _of(attempt: int | None) -> dict[str, str | int | bool]:

@@ -66,7 +66,7 @@ class Exports:
 
 
 def _path(project: str, dataset: str) -> str:
-    return f"/viewer/exports/{segment(project)}/{segment(dataset)}"
+    return f"/viewer/exports/{segment(project, 'a project')}/{segment(dataset, 'a dataset')}"
 
 
 def _files(directory: Path, project: str, dataset: str) -> list[PublishedFile]:

@@ -183,4 +183,4 @@ class Gateway:
 
 
 def _path(job_id: str) -> str:
-    return f"{ROOT}/jobs/{segment(job_id)}"
+    return f"{ROOT}/jobs/{segment(job_id, 'a job')}"

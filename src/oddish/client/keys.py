@@ -37,5 +37,5 @@ class Keys:
 
     def revoke(self, key_id: str) -> ApiKey:
         """End a key at once; repeating it changes nothing."""
-        path = f"/api-keys/{segment(key_id)}"
+        path = f"/api-keys/{segment(key_id, 'a key')}"
         return members(self._connection.call("DELETE", path, repeatable=True), ApiKey, "id", "name", "user")

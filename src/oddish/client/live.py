@@ -123,4 +123,4 @@ def _state(page: LivePage) -> LiveState:
 
 
 def _path(trial_id: str) -> str:
-    return f"/trials/{segment(trial_id)}/live"
+    return f"/trials/{segment(trial_id, 'a trial')}/live"

@@ -30,8 +30,9 @@ class Sharing:
 
     def url(self, share: Share) -> str | None:
         """Where a published experiment is read without a key; None unless it is published."""
-        token = share["public_token"]
-        return None if token is None else f"{self._connection.base_url}/public/experiments/{segment(token)}"
+        if (token := share["public_token"]) is None:
+            return None
+        return f"{self._connection.base_url}/public/experiments/{segment(token, 'a published experiment')}"
 
     def _change(self, experiment: str, verb: str) -> Share:
         answer = self._connection.call("POST", _path(experiment, verb), once=True)
@@ -39,4 +40,4 @@ class Sharing:
 
 
 def _path(experiment: str, verb: str) -> str:
-    return f"/experiments/{segment(experiment)}/{verb}"
+    return f"/experiments/{segment(experiment, 'an experiment')}/{verb}"

@@ -19,7 +19,7 @@ class Tags:
         """Take names away, then add tags: values by name, an empty value being none."""
         answer = self._connection.call(
             "POST",
-            f"/tasks/{segment(task_id)}/tags",
+            f"/tasks/{segment(task_id, 'a task')}/tags",
             body={"add": dict(add or {}), "remove": list(remove)},
             once=True,
         )

@@ -54,7 +54,7 @@ class Versions:
 
 
 def _path(task_id: str, rest: str) -> str:
-    return f"/tasks/{segment(task_id)}/{rest}"
+    return f"/tasks/{segment(task_id, 'a task')}/{rest}"
 
 
 def _of(version: int | None) -> "Params":

@@ -329,3 +329,10 @@ def test_a_wrong_key(server: Any, invoke: Any, monkeypatch: pytest.MonkeyPatch) 
     assert result.exit_code == 1
     assert "The key is unknown." in result.output
     assert "ODDISH_API_KEY" in result.output
+
+
+@pytest.mark.parametrize(("command", "reference"), [("logs", ""), ("logs", "."), ("status", "."), ("status", "..")])
+def test_what_nothing_can_be_called_is_found_nowhere(server: Any, invoke: Any, command: str, reference: str) -> None:
+    result = invoke(command, reference)
+    assert result.exit_code == 1
+    assert f"{reference!r} is no task, trial or experiment here." in result.output

@@ -13,6 +13,7 @@ from oddish import Client
 from oddish.client.archive import size
 from oddish.client.errors import ApiError, NotPacked, UnexpectedAnswer
 from oddish.client.types import Submitted, SweepRequest
+from oddish.errors import InvalidInput
 
 HEALTH = {"status": "healthy", "database": "connected", "timestamp": "2026-01-01T00:00:00Z"}
 VERSION = {"task_id": "my-task-00000000", "version": 2, "content_hash": "oddish1:0"}
@@ -146,6 +147,32 @@ def test_an_experiment_is_read_to_its_last_page(server: Server, client: Client) 
 def test_routes(server: Server, client: Client, call: Callable[[Client], object], expected: str) -> None:
     call(client)
     assert server.targets() == [expected]
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (Client.task, "a task"),
+        (Client.trial, "a trial"),
+        (Client.delete_experiment, "an experiment"),
+        (lambda client, name: list(client.live.follow(name)), "a trial"),
+        (lambda client, name: client.costs.user(name), "a user"),
+        (lambda client, name: client.evidence.files(name), "a trial"),
+    ],
+)
+def test_what_nothing_can_be_called_is_not_asked_for(
+    server: Server, client: Client, call: Callable[[Client, str], object], kind: str, name: str
+) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(f"{name!r} is no id or name of {kind}.")):
+        call(client, name)
+    assert server.targets() == []
+
+
+def test_costs_are_not_asked_for_by_a_name_that_no_route_has(server: Server, client: Client) -> None:
+    with pytest.raises(InvalidInput, match="'a/b' cannot be asked for by that name, which has a `/`"):
+        client.costs.user("a/b")
+    assert server.targets() == []
 
 
 @pytest.mark.parametrize(
