@@ -24,6 +24,7 @@ class Spent:
     output_tokens: int | None = None
     cache_tokens: int | None = None
     cache_write_tokens: int | None = None
+    model: str | None = None
     state: str = "finished"
     stage: str = "completed"
     facts: dict[str, object] | None = None
@@ -118,8 +119,8 @@ class Accounts:
     def attempt(self, trial_id: str, epoch: int, attempt: Spent) -> None:
         self._run(
             "INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, state, stage, facts, "
-            "finished_at, cost_usd, cost_is_estimated, input_tokens, output_tokens, cache_tokens, cache_write_tokens) "
-            "VALUES (%s, %s, %s, 0, gen_random_uuid(), 'w', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            "finished_at, cost_usd, cost_is_estimated, input_tokens, output_tokens, cache_tokens, cache_write_tokens, "
+            "model) VALUES (%s, %s, %s, 0, gen_random_uuid(), 'w', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             trial_id,
             epoch,
             self.org,
@@ -133,6 +134,7 @@ class Accounts:
             attempt.output_tokens,
             attempt.cache_tokens,
             attempt.cache_write_tokens,
+            attempt.model,
         )
 
     def clear(self) -> None:

@@ -9,7 +9,10 @@ from oddish.accounting.sums import Sums
 
 @dataclass(frozen=True)
 class Model:
-    """As trials were asked for; without a name where the agent has a model of its own, or none."""
+    """As trials were asked for; of attempts whose cost is not known, one that has no price.
+
+    Without a name where the agent has a model of its own, or none.
+    """
 
     provider: str
     name: str | None

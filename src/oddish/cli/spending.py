@@ -37,7 +37,8 @@ def spent(usage: Mapping[str, object]) -> str | None:
 
 def unpriced(usage: Mapping[str, object]) -> str | None:
     """Why there is no cost; None where nothing was used."""
-    return f"{NOT_KNOWN}: no price of its model" if usage.get("output_tokens") else None
+    used_tokens = usage.get("input_tokens") or usage.get("output_tokens")
+    return f"{NOT_KNOWN}: a model that it used has no price" if used_tokens else None
 
 
 def total_cost(usages: Sequence[Mapping[str, object]]) -> str:

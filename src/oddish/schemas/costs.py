@@ -58,7 +58,10 @@ class UserTotals(TokenTotals):
 
 
 class ModelCost(Spend):
-    model: str | None = Field(description="As the trials name it; null where an agent has a model of its own, or none.")
+    model: str | None = Field(
+        description="As the trials name it; of attempts whose cost is not known, one that has no price. Null where an "
+        "agent has a model of its own, or none."
+    )
     provider: str
 
 

@@ -71,7 +71,12 @@ class Spending:
     cost_is_estimated: bool | None = None
     """Whether the cost was worked out from the tokens; None where there is no cost."""
     model: str | None = None
-    """That was asked for, else that answered."""
+    """Where the cost is not known, one that has no price; else that was asked for, else that answered."""
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether tokens were used whose price is not known."""
+        return self.cost_usd is None and bool(self.input_tokens or self.output_tokens)
 
 
 FIGURES = tuple(field.name for field in fields(Spending) if field.name != "model")

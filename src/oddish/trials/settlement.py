@@ -1,9 +1,10 @@
 """Settlement: what an attempt has cost, from what its agent reports and from its tokens. Pure."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from oddish.engine.results import Usage as Reported
@@ -36,8 +37,8 @@ def so_far(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Spen
 
     Models without a price are left out beside others that have one: a cost limit still holds for those.
     """
-    cost = _sum(cost for cost, _ in _costs(asked, counted, prices, when))
-    return _counted(asked, counted, cost, estimated=True)
+    parts = _parts(asked, counted, prices, when)
+    return _counted(asked, counted, parts, _sum(parts), estimated=True)
 
 
 def settle(asked: Asked, reported: Reported, counted: Usage | None, prices: Prices, when: datetime) -> Spending:
@@ -48,8 +49,9 @@ def settle(asked: Asked, reported: Reported, counted: Usage | None, prices: Pric
     """
     own = own_cost(asked, reported, counted)
     if counted is not None:
-        cost = estimate(asked, counted, prices, when) if own is None else own
-        return _counted(asked, counted, _or_listed(cost, asked, reported), estimated=own is None)
+        parts = _parts(asked, counted, prices, when)
+        cost = _estimate(parts) if own is None else own
+        return _counted(asked, counted, parts, _or_listed(cost, asked, reported), estimated=own is None)
     cost = own
     if own is None and (reported.input_tokens or reported.output_tokens):
         tokens = Usage(reported.input_tokens or 0, reported.cache_tokens or 0, 0, reported.output_tokens or 0)
@@ -90,22 +92,45 @@ def own_cost(asked: Asked, reported: Reported, counted: Usage | None) -> float |
     return plausible(reported.cost_usd)
 
 
-def estimate(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> float | None:
+class _Part(NamedTuple):
+    """What one model has used."""
+
+    name: str
+    """As the program writes it."""
+    tokens: int
+    """Programs name models that answered nothing."""
+    cost: float | None
+
+    @property
+    def unpriced(self) -> bool:
+        return self.cost is None and self.tokens > 0
+
+
+def _parts(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Sequence[_Part]:
+    return [
+        _Part(name, usage.tokens, _price(_names(asked, name), usage, prices, when))
+        for name, usage in counted.by_model.items()
+    ]
+
+
+def _estimate(parts: Iterable[_Part]) -> float | None:
     """What the tokens cost, each model's by its own price; None when one of the models that used some has none."""
-    costs = list(_costs(asked, counted, prices, when))
-    return None if any(cost is None and tokens for cost, tokens in costs) else _sum(cost for cost, _ in costs)
+    return None if any(part.unpriced for part in parts) else _sum(parts)
 
 
-def _costs(asked: Asked, counted: Usage, prices: Prices, when: datetime) -> Iterator[tuple[float | None, int]]:
-    """Of each model, with how many tokens it used: programs name models that answered nothing."""
-    for name, usage in counted.by_model.items():
-        yield _price(_names(asked, name), usage, prices, when), usage.tokens
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    """Of those that are known; None where none is."""
-    known = [cost for cost in costs if cost is not None]
+def _sum(parts: Iterable[_Part]) -> float | None:
+    """Of those whose cost is known; None where none is."""
+    known = [part.cost for part in parts if part.cost is not None]
     return math.fsum(known) if known else None
+
+
+def _unpriced(asked: Asked, parts: Iterable[_Part]) -> str | None:
+    """Of the models that used tokens and have no price, the one that used most."""
+    found = max((part for part in parts if part.unpriced), key=lambda part: part.tokens, default=None)
+    if found is None:
+        return None
+    is_asked = not found.name or f"/{asked.model or ''}".endswith(f"/{found.name}")
+    return asked.model if is_asked else found.name
 
 
 def _price(names: Iterator[str | None], tokens: Tokens, prices: Prices, when: datetime) -> float | None:
@@ -126,7 +151,8 @@ def _names(asked: Asked, name: str) -> Iterator[str | None]:
     yield name
 
 
-def _counted(asked: Asked, counted: Usage, cost: float | None, *, estimated: bool) -> Spending:
+def _counted(asked: Asked, counted: Usage, parts: Sequence[_Part], cost: float | None, *, estimated: bool) -> Spending:
+    unpriced = _unpriced(asked, parts) if cost is None else None
     return Spending(
         input_tokens=counted.input_tokens,
         cache_tokens=counted.cache_tokens,
@@ -134,7 +160,7 @@ def _counted(asked: Asked, counted: Usage, cost: float | None, *, estimated: boo
         output_tokens=counted.output_tokens,
         cost_usd=cost,
         cost_is_estimated=None if cost is None else estimated,
-        model=asked.model or next(filter(None, counted.by_model), None),
+        model=unpriced or asked.model or next(filter(None, counted.by_model), None),
     )
 
 

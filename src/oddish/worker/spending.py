@@ -21,7 +21,7 @@ def spent(spec: TrialSpec, facts: TrialFacts, trial_dir: Path, prices: Prices) -
     """Reads the agent's logs again, all of them: what was counted while it ran may lack the end."""
     counted = settled(spec.agent, _folders(trial_dir, facts))
     spending = settle(asked(spec), facts.usage, counted, prices, datetime.now(UTC))
-    if spending.cost_usd is None and spending.output_tokens:
+    if spending.unpriced:
         log.warning("trial_cost_unpriced", agent=spec.agent, model=spending.model)
     return spending
 

@@ -123,6 +123,19 @@ async def test_what_has_no_price_is_told_from_what_nobody_knows(
         await fold_all(engine)
 
 
+async def test_an_unknown_cost_goes_by_the_model_that_has_no_price(engine: AsyncEngine, accounts: Accounts) -> None:
+    asked = "anthropic/claude-haiku-4-5"
+    accounts.add(
+        Ran((Spent(LONG_AGO, None, input_tokens=5, model="foo-9"), Spent(LONG_AGO, 1.0, model="x")), model=asked)
+    )
+    for _ in range(2):
+        async with engine.connect() as connection:
+            found = await read_breakdown(connection, Window(7, NOW), org_id=ORG)
+        models = {share.model and share.model.name: share.sums.unpriced for share in found.by_model_and_agent}
+        assert models == {"foo-9": 1, asked: 0}
+        await fold_all(engine)
+
+
 async def test_an_attempt_from_before_the_ledger_has_what_its_trial_shows_of_it(
     engine: AsyncEngine, accounts: Accounts
 ) -> None:

@@ -166,8 +166,8 @@ def test_a_trial_that_has_not_ended_says_how_to_watch_its_agent(server: Any, inv
 
 
 def test_the_cost_of_a_model_without_a_price_is_not_known(server: Any, invoke: Any, greet: Any) -> None:
-    greet["trials"][0] |= {"input_tokens": 1200, "output_tokens": 30}
-    assert "not known: no price of its model" in invoke("status", f"{TASK}-0").output
+    greet["trials"][0] |= {"input_tokens": 1200, "output_tokens": 0}
+    assert "not known: a model that it used has no price" in invoke("status", f"{TASK}-0").output
 
 
 def test_the_experiment_and_the_files_of_a_trial(server: Any, invoke: Any, greet: Any) -> None:

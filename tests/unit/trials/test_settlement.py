@@ -8,6 +8,7 @@ from oddish.engine.results import Usage as Reported
 from oddish.pricing import Prices
 from oddish.transcript import Usage
 from oddish.transcript.usage import total
+from oddish.trials.ledger import Spending
 from oddish.trials.settlement import Asked, claimed, settle, so_far
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -98,6 +99,40 @@ def test_each_model_of_an_attempt_has_its_own_price() -> None:
 def test_one_model_without_a_price_makes_the_whole_unknown() -> None:
     counted = by_model(claude_haiku_4_5=Usage(MILLION), unheard_of=Usage(1))
     assert cost("claude-code", CLAUDE, Reported(), counted) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "named"),
+    [
+        (CLAUDE, {"foo-9": 5}, "foo-9"),
+        (CLAUDE, {"claude-haiku-4-5": MILLION, "mystery-sub-1": 5}, "mystery-sub-1"),
+        (CLAUDE, {"claude-haiku-4-5": 5, "mystery-sub-1": 5, "foo-9": 6, "idle": 0}, "foo-9"),
+        ("openrouter/them/foo-9", {"foo-9": 5}, "openrouter/them/foo-9"),
+        ("openrouter/them/foo-9", {"them/foo-9": 5}, "openrouter/them/foo-9"),
+        ("them/foo-9", {"": 5}, "them/foo-9"),
+        (None, {"claude-haiku-4-5": MILLION, "foo-9": 5}, "foo-9"),
+    ],
+)
+def test_of_an_unknown_cost_the_model_that_has_no_price_is_named(
+    asked: str | None, used: dict[str, int], named: str
+) -> None:
+    counted = total({name: Usage(count) for name, count in used.items()})
+    spending = settle(Asked("claude-code", asked), Reported(), counted, PRICES, NOW)
+    assert (spending.cost_usd, spending.unpriced, spending.model) == (None, True, named)
+
+
+@pytest.mark.parametrize(
+    ("spending", "unpriced"),
+    [
+        (Spending(input_tokens=400_000, output_tokens=0), True),
+        (Spending(output_tokens=3), True),
+        (Spending(input_tokens=0, output_tokens=0), False),
+        (Spending(), False),
+        (Spending(input_tokens=5, cost_usd=0.0), False),
+    ],
+)
+def test_any_token_without_a_price_makes_the_cost_unknown(spending: Spending, unpriced: bool) -> None:
+    assert spending.unpriced is unpriced
 
 
 def test_while_it_runs_the_models_that_have_a_price_are_counted() -> None:
