@@ -16,7 +16,7 @@ from oddish.cli.session import PATIENT, connect, resolve
 from oddish.cli.spending import spent
 from oddish.cli.telling import JsonLines, Readable, Teller, ended, stored
 from oddish.cli.text import command, joined
-from oddish.cli.trials import detail, finished, succeeded
+from oddish.cli.trials import detail, finished, never_ran, succeeded
 from oddish.client import Client
 from oddish.client.transcripts import read_transcript
 from oddish.client.types import Trial
@@ -144,6 +144,9 @@ def _conclude(trial: Trial, told: Told) -> None:
         say(f"Follow it: {command('logs', trial['id'], '-f')}", err=True)
         return
     say(trial_line(trial))
+    if never_ran(trial):
+        say("It never ran: nothing was said, and there are no files.")
+        return
     if not told.said:
         say(f"What was said:  {command('logs', trial['id'], '--finished')}")
     say(f"All its files:  {command('pull', trial['id'])}")

@@ -10,6 +10,7 @@ from oddish.client.types import JSON, UNFINISHED, QueueInfo, Task, Trial
 
 CANCELLED = "cancelled"
 AMBIGUOUS = "ambiguous"
+IMPORTED = "imported"
 NOT_VERIFIED = "not verified"
 NOTE_LENGTH = 100
 BASELINES = ("oracle", "nop")
@@ -80,6 +81,11 @@ def cancelled(trial: Trial) -> bool:
 def skipped(trial: Trial) -> bool:
     """It never ran, for its task proved faulty."""
     return trial["status"] == "skipped"
+
+
+def never_ran(trial: Trial) -> bool:
+    """It ended before any attempt at it began: nothing was said, and there are no files."""
+    return finished(trial) and trial["started_at"] is None and trial.get("origin") != IMPORTED
 
 
 def errored(trial: Trial) -> bool:

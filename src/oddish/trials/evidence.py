@@ -18,7 +18,7 @@ from oddish.identity.principal import Principal
 from oddish.storage.keys import artifact_key
 from oddish.storage.manifest import Manifest, ManifestFile, read_manifest
 from oddish.storage.store import ArtifactStore
-from oddish.trials.queries import no_trial
+from oddish.trials.queries import UNFINISHED, no_trial
 
 RESULT = "result.json"
 MAX_RESULT_BYTES = 8 * 1024 * 1024
@@ -76,9 +76,15 @@ class Evidence:
 
 async def list_attempts(connection: AsyncConnection, principal: Principal, trial_id: str) -> Sequence[Attempt]:
     """Raises ``NotFound`` for an unknown trial."""
+    return _attempts(await _rows(connection, principal, trial_id))
+
+
+async def _rows(connection: AsyncConnection, principal: Principal, trial_id: str) -> Sequence[Row[Any]]:
+    """The trial with each of its attempts; one row where it has none."""
     deciding = (attempts.c.epoch == trials.c.decided_by_epoch).label("deciding")
     statement = (
         select(
+            trials.c.status.label("trial_status"),
             deciding,
             attempts.c.epoch,
             attempts.c.state,
@@ -97,7 +103,7 @@ async def list_attempts(connection: AsyncConnection, principal: Principal, trial
     rows = (await connection.execute(statement)).all()
     if not rows:
         raise no_trial(trial_id)
-    return [_attempt(row) for row in rows if row.epoch is not None]
+    return rows
 
 
 async def find_evidence(
@@ -108,8 +114,9 @@ async def find_evidence(
     *,
     attempt: int | None = None,
 ) -> Evidence:
-    """Raises ``NotFound`` for an unknown trial or attempt, and for one that has left no files yet."""
-    known = await list_attempts(connection, principal, trial_id)
+    """Raises ``NotFound`` for an unknown trial or attempt, and for one that has left no files, or none yet."""
+    rows = await _rows(connection, principal, trial_id)
+    known = _attempts(rows)
     if attempt is None:
         chosen = next((entry for entry in known if entry.prefix is not None), None)
         what = f"Trial {trial_id!r}"
@@ -119,7 +126,10 @@ async def find_evidence(
         if chosen is None:
             raise NotFound(f"There is no attempt {attempt} at trial {trial_id!r}.", fix="Leave `attempt` out.")
     if chosen is None or chosen.prefix is None:
-        raise NotFound(f"{what} has no files yet.", fix="They are stored when an attempt ends.")
+        if rows[0].trial_status in UNFINISHED:
+            raise NotFound(f"{what} has no files yet.", fix="They are stored when an attempt ends.")
+        why = "has left no files" if known else "has no files, for it never ran"
+        raise NotFound(f"{what} {why}.", fix=f"What became of it: GET /trials/{trial_id}.")
     manifest = await read_manifest(store, chosen.prefix)
     return Evidence(trial_id, chosen.prefix, chosen.attempt, known, manifest)
 
@@ -169,6 +179,10 @@ async def _read_json(store: ArtifactStore, evidence: Evidence, file: ManifestFil
 
 def _checked_json(data: bytes) -> bytes:
     return json.dumps(json.loads(data), allow_nan=False).encode()
+
+
+def _attempts(rows: Sequence[Row[Any]]) -> list[Attempt]:
+    return [_attempt(row) for row in rows if row.epoch is not None]
 
 
 def _attempt(row: Row[Any]) -> Attempt:

@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oddish.cli import cli
+from oddish.client import Client
+from oddish.client.errors import ApiError
 
 from .following import Running, running_trial
 from .serving import KEY, Server, TaskFolder
@@ -143,6 +145,31 @@ def test_what_has_ended_is_read_from_its_files(server: Server, trial: Running) -
     *events, state = map(json.loads, logs(trial.trial_id, "--finished", "--json").stdout.splitlines())
     assert (len(events), events[-1]["payload"], events[-1]["seq"]) == (30_000, {"text": "line 29999"}, 30_000)
     assert state["done"]
+
+
+@pytest.mark.parametrize("state", ["cancelled", "skipped"])
+def test_a_trial_that_never_ran_sends_nobody_to_what_will_not_be(trial: Running, state: str) -> None:
+    trial.server.sql("UPDATE jobs SET state = %s, finished_at = now() WHERE subject_id = %s", state, trial.trial_id)
+    for result in (logs(trial.trial_id), logs(trial.trial_id, "-f")):
+        headline, rest = result.stdout.splitlines()
+        assert headline.startswith(f"{trial.trial_id}  {state}")
+        assert rest == "It never ran: nothing was said, and there are no files."
+    refused = logs(trial.trial_id, "--finished")
+    assert refused.exit_code == 1
+    assert f"Trial '{trial.trial_id}' has no files, for it never ran." in refused.stderr
+    assert "when an attempt ends" not in refused.stderr
+
+
+def test_files_are_promised_only_before_the_end(trial: Running) -> None:
+    def refusal() -> str:
+        with Client(trial.server.url, KEY) as client, pytest.raises(ApiError) as refused:
+            client.evidence.files(trial.trial_id)
+        return refused.value.message
+
+    trial.begin()
+    assert refusal() == f"Trial '{trial.trial_id}' has no files yet."
+    trial.ends("failed")
+    assert refusal() == f"Trial '{trial.trial_id}' has left no files."
 
 
 def test_a_task_or_an_experiment_is_answered_with_its_trials(trial: Running) -> None:
