@@ -1,8 +1,11 @@
 """Commands that are imported when they are called, and how each of them ends."""
 
+import errno
 import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +36,8 @@ class LazyGroup(click.Group):
     ) -> Any:
         """Run a command and exit: 2 for a command line that cannot be understood, 130 after Ctrl-C.
 
-        Under ``--json`` these ends are documents too. A reader that closes the pipe ends the command quietly with 1.
+        Under ``--json`` these ends are documents too. A reader that closes the pipe ends the command quietly with 1;
+        where else standard output cannot be written, a sentence says so.
         """
         given = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in given
@@ -52,14 +56,15 @@ class LazyGroup(click.Group):
         if not standalone_mode:
             return run()
         try:
-            code = run()
-        except click.ClickException as error:
-            _show(error, as_json=as_json)
-            sys.exit(error.exit_code)
-        except (click.Abort, KeyboardInterrupt):
-            _end(as_json, {"error": "Interrupted.", "code": "interrupted"}, "Interrupted.")
-            sys.exit(INTERRUPTED)
-        sys.exit(code if isinstance(code, int) else 0)
+            code = _code(run, as_json=as_json)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            if error.filename is not None or _takes_output():
+                raise
+            _drop_output(error)
+            code = 1
+        sys.exit(code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands_by_name)
@@ -108,6 +113,45 @@ class Command(click.Command):
 
             print_error(error, as_json=bool(ctx.params.get("as_json")))
             ctx.exit(1)
+
+
+def _code(run: Callable[[], Any], *, as_json: bool) -> int:
+    """The exit code of a command that has run and said how it ended."""
+    try:
+        code = run()
+    except click.ClickException as error:
+        _show(error, as_json=as_json)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _end(as_json, {"error": "Interrupted.", "code": "interrupted"}, "Interrupted.")
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _takes_output() -> bool:
+    """Whether standard output can be written, which errors of files do not say of themselves."""
+    try:
+        click.echo()
+    except OSError:
+        return False
+    return True
+
+
+def _drop_output(error: OSError) -> None:
+    """Say why, and let Python end without trying again."""
+    if error.errno != errno.EPIPE:
+        from oddish.cli.output import print_error
+        from oddish.errors import Unavailable
+
+        told = Unavailable(
+            f"Standard output cannot be written: {error.strerror}.",
+            fix="Send it to a terminal, or to a file on a disk that has free space and that you may write to.",
+        )
+        with suppress(OSError):
+            print_error(told)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _show(error: click.ClickException, *, as_json: bool) -> None:

@@ -119,6 +119,26 @@ def test_a_closed_pipe_is_no_news(server: Any, arguments: list[str]) -> None:
     assert ended.returncode == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--json"], ["status"], ["status", "--json"], ["status", "nothing-1a2b3c4d", "--json"]],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_told_in_a_sentence(
+    server: Any, arguments: list[str], unbuffered: str
+) -> None:
+    server.add_trial(server.add_task("greet-1a2b3c4d"), status="success", reward=1.0)
+    environ = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as output:
+        ended = subprocess.run(
+            [*PROGRAM, *arguments], env=environ, stdout=output, stderr=subprocess.PIPE, text=True, check=False
+        )
+    said, fix = ended.stderr.splitlines()
+    assert said == "Error: Standard output cannot be written: No space left on device."
+    assert fix.startswith("Fix: ")
+    assert ended.returncode == 1
+
+
 def test_a_name_that_the_terminal_cannot_show_stops_nothing(server: Any) -> None:
     server.add_trial(server.add_task("naïve-1a2b3c4d", experiment_name="长"), status="success", reward=1.0)
     environ = os.environ | {"PYTHONIOENCODING": "ascii"}
