@@ -36,7 +36,7 @@ class BudgetDiffers(Conflict):
 
 
 class Unpriced(InvalidInput):
-    """A cost limit for a model that nobody knows the price of."""
+    """A cost limit for a model that nobody knows the price of, or for an agent without a model."""
 
     code = "unpriced_model"
 
@@ -72,10 +72,18 @@ async def take_budget(connection: AsyncConnection, principal: Principal, budget:
     return budget_id
 
 
-def check_priced(models: Iterable[str | None], prices: Prices) -> None:
-    """Raises ``Unpriced`` for a model whose cost nobody could limit. The first call takes about a second."""
+def check_priced(agents: Iterable[tuple[str, str | None]], prices: Prices) -> None:
+    """Raises ``Unpriced`` for an agent whose model nobody knows, or whose model has no price: its cost has no limit.
+
+    ``agents`` are names, each with its model. The first call takes about a second.
+    """
     now = datetime.now(UTC)
-    for model in models:
+    for agent, model in agents:
+        if model is None:
+            raise Unpriced(
+                f"No model is named for agent {agent!r}, so what it costs cannot be limited.",
+                fix="Name one that has a price as provider/model, for example with -m, or leave the limit out.",
+            )
         if prices.rates(model, now) is None:
             raise Unpriced(
                 f"No price is known for model {model!r}, so what it costs cannot be limited.",

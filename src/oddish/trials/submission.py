@@ -139,8 +139,8 @@ async def prepare(
     for entry in units:
         logins_for(entry.offer.environment, submission.logins)
     if submission.budget is not None:
-        models = sorted({str(entry.model) for entry in units if not is_baseline(entry)})
-        await asyncio.to_thread(check_priced, models, policy.prices)
+        agents = [(entry.agent, entry.model) for entry in units if not is_baseline(entry)]
+        await asyncio.to_thread(check_priced, agents, policy.prices)
     lane = _lane(principal, submission)
     quota = None if submission.commission is None else lane
     await ground.prepare(Lane(entry.key.key, lane, entry.key.provider, principal.org_id, quota) for entry in units)
