@@ -45,6 +45,8 @@ Exit codes:
 @dataclass
 class Told:
     said: bool = False
+    incomplete: bool = False
+    """The last attempt that was told of said more than is shown live."""
     usage: Mapping[str, object] = field(default_factory=dict)
     """The last that was told of."""
 
@@ -101,7 +103,7 @@ def _tell(news: "Iterable[News]", teller: Teller) -> Told:
     try:
         for entry in news:
             if "kind" in entry:
-                told.said = True
+                told.said, told.incomplete = True, entry["payload"].get("incomplete") is True
                 teller.said(entry)
             else:
                 told.usage = entry["usage"]
@@ -147,6 +149,7 @@ def _conclude(trial: Trial, told: Told) -> None:
     if never_ran(trial):
         say("It never ran: nothing was said, and there are no files.")
         return
-    if not told.said:
-        say(f"What was said:  {command('logs', trial['id'], '--finished')}")
+    if told.incomplete or not told.said:
+        what = "All that was said:" if told.incomplete else "What was said:"
+        say(f"{what}  {command('logs', trial['id'], '--finished')}")
     say(f"All its files:  {command('pull', trial['id'])}")

@@ -179,5 +179,6 @@ class Tail:
                 continue
             self._seq += 1
             if self._seq > self._max_events:
-                event = Event("summary", {"text": f"Only the first {self._max_events} events are shown live."})
+                said = f"Only the first {self._max_events} events are shown live."
+                event = Event("summary", {"text": said, "incomplete": True})
             self.pending.append(Entry(self._seq, event.kind, event.payload))

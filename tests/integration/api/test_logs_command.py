@@ -147,6 +147,18 @@ def test_what_has_ended_is_read_from_its_files(server: Server, trial: Running) -
     assert state["done"]
 
 
+def test_where_not_all_was_shown_live_the_rest_is_named(trial: Running) -> None:
+    trial.begin()
+    trial.says("One.")
+    trial.writes("summary", '{"text": "Only the first 1 events are shown live.", "incomplete": true}')
+    trial.ends()
+    for result in (logs(trial.trial_id), logs(trial.trial_id, "-f")):
+        assert result.stdout.splitlines()[-2:] == [
+            f"All that was said:  oddish logs {trial.trial_id} --finished",
+            f"All its files:  oddish pull {trial.trial_id}",
+        ]
+
+
 @pytest.mark.parametrize("state", ["cancelled", "skipped"])
 def test_a_trial_that_never_ran_sends_nobody_to_what_will_not_be(trial: Running, state: str) -> None:
     trial.server.sql("UPDATE jobs SET state = %s, finished_at = now() WHERE subject_id = %s", state, trial.trial_id)

@@ -213,6 +213,7 @@ def test_beyond_the_limit_a_summary_says_so_once(logs: Path) -> None:
         append(logs / "oracle.txt", "one\ntwo\n")
         tail.read()
     assert texts(tail) == ["one", "two", "Only the first 2 events are shown live."]
+    assert [entry.payload.get("incomplete", False) for entry in tail.pending] == [False, False, True]
 
 
 def test_an_agent_that_prints_faster_than_it_is_read_loses_lines(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
