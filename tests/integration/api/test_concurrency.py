@@ -125,6 +125,17 @@ def test_a_change_that_says_too_little_or_too_much_is_refused(server: Server, bo
     assert server.sql("SELECT count(*) FROM queue_keys WHERE override_limit IS NOT NULL OR paused") == [(0,)]
 
 
+@pytest.mark.parametrize("name", ["nop", "oracle", "Oracle"])
+def test_an_agent_that_shares_a_key_gets_none_of_its_own(server: Server, name: str) -> None:
+    client = server.client()
+    for change in ({"limit": 2}, {"paused": True}):
+        refused = client.put(ROUTE, json={"queue_key": name, **change})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+        assert "nop_oracle" in refused.json()["fix"]
+    lane(server, name.lower(), admin_id(server))  # As an earlier release took it.
+    assert client.put(ROUTE, json={"queue_key": name, "limit": None, "paused": False}).status_code == 200
+
+
 def test_a_weight_holds_for_the_lanes_a_user_has_and_will_have(server: Server) -> None:
     client = server.client()
     server.key("a", role="member")

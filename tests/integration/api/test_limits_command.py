@@ -52,6 +52,11 @@ def test_a_key_is_stopped_paused_and_resumed(invoke: Invoke) -> None:
     assert "Fix:" in unknown
 
 
+def test_the_agents_nop_and_oracle_are_limited_together(invoke: Invoke) -> None:
+    assert said(invoke("set", "nop_oracle", "2")).startswith("nop_oracle has limit 2 ")
+    assert "Fix: Name nop_oracle instead." in refused(invoke("set", "nop", "2"))
+
+
 def test_providers_and_the_organisation_are_limited(invoke: Invoke) -> None:
     assert said(invoke("set", "20", "--provider", "gemini")).startswith("provider:google has limit 20 (override;")
     assert said(invoke("set", "--org", "50")).startswith("org:default has limit 50 (override; deployment: no limit)")

@@ -5,9 +5,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from oddish.api.authentication import PrincipalOf
 from oddish.api.routing import router as new_router
 from oddish.api.services import ServicesOf
-from oddish.errors import NotFound
+from oddish.errors import InvalidInput, NotFound
 from oddish.identity.principal import Principal
 from oddish.queue.keys import (
+    BASELINE_AGENTS,
+    BASELINE_KEY,
     DEFAULT_KEY,
     Limits,
     archive_quota,
@@ -75,7 +77,7 @@ async def set_limit(
         if body.queue_key is None:
             cap = _named_cap(principal, body.cap or "")
             return _cap(await _limit_cap(connection, cap, body.limit), deployment)
-        key = normalise_model(body.queue_key) or DEFAULT_KEY
+        key = _named_key(body.queue_key, lasting=body.limit is not None or bool(body.paused))
         changed: Limit | None = None
         if body.changes_limit:
             changed = await _limit_key(connection, key, body.limit, deployment)
@@ -116,6 +118,18 @@ async def _limit_cap(connection: AsyncConnection, cap: str, limit: int | None) -
     if (changed := await reset_cap(connection, cap)) is None:
         raise NotFound(f"There is no cap {cap!r}: no trial counts against it.", fix=LISTED_CAPS)
     return changed
+
+
+def _named_key(name: str, *, lasting: bool) -> str:
+    """The canonical name of a key. Only what was ever set of an agent's name can be undone."""
+    key = normalise_model(name) or DEFAULT_KEY
+    if lasting and key in BASELINE_AGENTS:
+        agents = " and ".join(sorted(BASELINE_AGENTS))
+        raise InvalidInput(
+            f"No trial counts against a queue key {key!r}: the agents {agents} share {BASELINE_KEY!r}.",
+            fix=f"Name {BASELINE_KEY} instead.",
+        )
+    return key
 
 
 def _named_cap(principal: Principal, name: str) -> str:
