@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from oddish.schemas.base import Name, RequestBody, ResponseBody
 
@@ -14,6 +14,8 @@ CAP = r"^(org|gateway|archive|(provider|org|gateway|archive):\S.*)$"
 
 class LimitRequest(RequestBody):
     """What changes of the one of ``queue_key`` and ``cap`` that is named: its limit, or whether it is paused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     queue_key: Name | None = None
     cap: Annotated[str, Field(pattern=CAP, max_length=255)] | None = Field(
@@ -54,6 +56,8 @@ class LimitResponse(ResponseBody):
 
 
 class WeightRequest(RequestBody):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
     user: Name
     weight: Annotated[float, Field(ge=0.01, le=100)]
 

@@ -118,6 +118,10 @@ def test_what_is_not_there_has_no_limit_to_remove(server: Server, named: dict[st
         {"cap": "provider: ", "limit": 1},
         {"cap": f"provider:{'x' * 10_000}", "limit": 1},
         {"queue_key": "openai/gpt-5", "limit": -1},
+        {"queue_key": "openai/gpt-5", "limit": True},
+        {"queue_key": "openai/gpt-5", "limit": "3"},
+        {"queue_key": "openai/gpt-5", "limit": 3, "paused": "yes"},
+        {"queue_key": "openai/gpt-5", "limit": 3, "pause": True},
     ],
 )
 def test_a_change_that_says_too_little_or_too_much_is_refused(server: Server, body: dict[str, object]) -> None:
@@ -160,7 +164,7 @@ def test_users_of_others_have_no_weight_here(server: Server) -> None:
     assert server.sql("SELECT DISTINCT weight FROM users") == [(1,)]
 
 
-@pytest.mark.parametrize("weight", [0, -1, 101, "much"])
+@pytest.mark.parametrize("weight", [0, -1, 101, "much", "2", True])
 def test_a_weight_that_means_nothing_is_refused(server: Server, weight: object) -> None:
     assert server.client().put("/admin/weights", json={"user": "admin", "weight": weight}).status_code == 422
 
