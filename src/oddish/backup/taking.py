@@ -55,6 +55,7 @@ def take(place: Path, where: Layout, *, with_store: bool, with_key: bool, say: S
     It is there in full or not at all. The database comes first and in one state; the files are those that this state
     names. Raises ``InvalidInput``, ``Conflict`` and ``Unavailable``.
     """
+    _refuse_inside(place, where)
     with _staging(place) as staging:
         with served(where, say) as cluster:
             say("Copying the database ...")
@@ -87,6 +88,16 @@ def take(place: Path, where: Layout, *, with_store: bool, with_key: bool, say: S
         description.write(staging)
         os.sync()
         return staging.rename(_free_name(place)), description
+
+
+def _refuse_inside(place: Path, where: Layout) -> None:
+    """Raises ``InvalidInput`` for a place that is lost together with what is backed up."""
+    for kept in (where.store, where.postgres):
+        if place.resolve().is_relative_to(kept.resolve()):
+            raise InvalidInput(
+                f"Backups cannot be kept in {place}: it lies in {kept}, which they are made of.",
+                fix="Name a directory elsewhere, best on another disk.",
+            )
 
 
 @contextmanager

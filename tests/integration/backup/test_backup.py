@@ -152,6 +152,14 @@ def test_a_disk_that_fills_up_is_named_and_has_no_backup(
     assert [entry.name for entry in place.iterdir()] == [".lock"]
 
 
+@pytest.mark.parametrize("name", ["store", "store/backups", "postgres", "link"])
+def test_what_is_backed_up_is_no_place_for_backups(where: Layout, name: str) -> None:
+    (where.home / "link").symlink_to(where.store)
+    with pytest.raises(InvalidInput, match="which they are made of"):
+        backup(where.home / name, where)
+    assert not (where.home / name / ".lock").exists()
+
+
 def test_two_at_once_in_one_place_are_refused(where: Layout, tmp_path: Path) -> None:
     lock = open_lock(tmp_path / ".lock")
     try:
