@@ -192,9 +192,9 @@ def _slots(title: str, slots: Slots) -> None:
 
 
 def _stuck(title: str, found: OrphanedState) -> None:
-    counts = found["counts"]
+    counts, silence = found["counts"], plural(found["stale_after_minutes"], "minute")
     told = {
-        f"running without a sign of life for {found['stale_after_minutes']} minutes": counts["running_stale_heartbeat"],
+        f"running without a sign of life for {silence}": counts["running_stale_heartbeat"],
         "running on a lease that has ended": counts.get("running_lease_ended", 0),
         "waiting to be repeated where no worker lives": counts["retrying_without_worker"],
         "of tasks without an active trial": counts["active_tasks_without_active_trials"],

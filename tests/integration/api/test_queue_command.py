@@ -94,6 +94,7 @@ def test_what_is_stuck_is_named_with_its_worker_and_its_last_heartbeat(
     assert shown[5].startswith("10m")
     lines = invoke("--stale-after", "5").stdout.splitlines()
     assert "  2 running without a sign of life for 5 minutes" in lines
+    assert "  2 running without a sign of life for 1 minute" in invoke("--stale-after", "1").stdout.splitlines()
 
 
 def test_the_five_answers_as_one_document(server: Server, client: httpx2.Client, invoke: Invoke) -> None:
