@@ -1,6 +1,7 @@
 """Settings of the environment: read in one spelling, refused by name and never by value."""
 
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_all_that_cannot_be_read_is_named_and_no_value_shown(monkeypatch: pytest
     assert "ODDISH_PORT" in str(refused.value)
     assert "ODDISH_ENVIRONMENT_OPTIONS" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+def test_a_file_of_prices_that_is_not_there_is_named_with_one_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ODDISH_PRICES", str(tmp_path / "none"))
+    with pytest.raises(UnreadableSetting, match=r"^ODDISH_PRICES cannot be read: .*none") as refused:
+        read_settings()
+    assert str(refused.value).count("Correct") == 1
 
 
 def test_limits_are_kept_by_the_keys_of_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:

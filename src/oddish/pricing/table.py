@@ -48,7 +48,7 @@ class Table:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise UnreadablePrices(f"{path} cannot be read: {error.strerror}.", fix="Correct ODDISH_PRICES.") from error
+            raise UnreadablePrices(f"{path} cannot be read: {error.strerror}.") from error
         except (ValueError, RecursionError) as error:
             raise UnreadablePrices(f"{path} is no JSON: {error}.", fix=_SHAPE) from error
         if not isinstance(document, dict):
