@@ -23,6 +23,8 @@ NO_BATCHES = (404, 405)
 """What servers answer that take submissions one by one only."""
 FOR_ALL = (401, 403, 507)
 """Refusals that every other task would meet as well."""
+BUDGET_EXCEEDED = "budget_exceeded"
+"""The code of one that is of no task, but of the run."""
 
 
 class Unclear(OddishError):
@@ -181,8 +183,14 @@ class Sending:
             self.refused[task] = error
 
     def _note(self, error: OddishError) -> None:
-        if isinstance(error, Unreachable) or (isinstance(error, ApiError) and error.http_status in FOR_ALL):
+        refused = isinstance(error, ApiError) and (error.http_status in FOR_ALL or is_overspent(error))
+        if refused or isinstance(error, Unreachable):
             self._hopeless = True
+
+
+def is_overspent(error: OddishError) -> bool:
+    """Whether a submission was refused because its run has reached its cost limit."""
+    return isinstance(error, ApiError) and error.problem_code == BUDGET_EXCEEDED
 
 
 def understood(error: OddishError) -> OddishError:

@@ -9,7 +9,7 @@ from oddish.cli.credentials import Granted
 from oddish.cli.labels import Labels
 from oddish.cli.lookup import of_task
 from oddish.cli.registry import as_members
-from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, understood
+from oddish.cli.sending import Sending, Shown, Sizes, Steps, Unclear, Unseen, is_overspent, understood
 from oddish.cli.text import command, plural, quoted
 from oddish.cli.trials import BASELINES
 from oddish.cli.versions import change
@@ -157,17 +157,27 @@ def _unclear(error: Unclear, plan: Plan) -> Unclear:
 
 
 def _partly(plan: Plan, sending: Sending) -> PartlySubmitted:
-    refused = sending.refused
+    limit = next(filter(is_overspent, sending.refused.values()), None)
+    refused = {task: error for task, error in sending.refused.items() if not is_overspent(error)}
     reasons = "".join(f"\n  {task.name}: {error.message}" for task, error in sorted(refused.items())[:10])
     more = f"\n  and {len(refused) - 10} more" if len(refused) > 10 else ""
-    untried = f"\n  {plural(len(sending.left), 'task')} not tried" if sending.left else ""
+    untried = f"\n  {plural(len(sending.left), 'task')} not tried" if sending.left and limit is None else ""
+    again = f"the same command with -E {quoted(plan.experiment)}"
+    watch = command("status", "-e", plan.experiment, "--watch")
+    if limit is not None:
+        fix = f"{limit.fix}\n  To do so: {again}, which starts nothing twice\n  To watch what was accepted: {watch}"
+    else:
+        fix = (
+            f"What was accepted goes on. To watch it: {watch}\n"
+            f"  To stop it: {command('cancel', '--experiment', plan.experiment)}\n"
+            f"  To send the others, corrected: {again}, which starts nothing twice; "
+            f"to leave them out: {_exclusion(refused)}"
+        )
     return PartlySubmitted(
         f"{plural(len(sending.done), 'task')} submitted to experiment {plan.experiment}, "
-        f"{len(refused) + len(sending.left)} not:{reasons}{more}{untried}",
-        fix=f"What was accepted goes on. To watch it: {command('status', '-e', plan.experiment, '--watch')}\n"
-        f"  To stop it: {command('cancel', '--experiment', plan.experiment)}\n"
-        f"  To send the others, corrected: the same command with -E {quoted(plan.experiment)}, which starts nothing "
-        f"twice; to leave them out: {_exclusion(refused)}",
+        f"{len(sending.refused) + len(sending.left)} not:"
+        f"{'' if limit is None else f' {limit.message}'}{reasons}{more}{untried}",
+        fix=fix,
     )
 
 

@@ -76,6 +76,29 @@ def test_what_would_refuse_every_task_ends_the_sending(server: Any, invoke: Any,
     assert len(server.bodies("POST", "/tasks/upload/init")) == 3
 
 
+@pytest.mark.parametrize("batch", ["1", "4"])
+def test_a_run_that_reaches_its_cost_limit_meanwhile_says_so_once(
+    server: Any, invoke: Any, dataset: Path, monkeypatch: pytest.MonkeyPatch, batch: str
+) -> None:
+    monkeypatch.setenv("ODDISH_SWEEP_BATCH_MAX_TASKS", batch)
+    reached = "The run has cost about $0.70, and its limit is $0.50."
+    submit_again = "Submit what is missing again, with a new limit."
+    problem = {"detail": reached, "fix": submit_again, "code": "budget_exceeded"}
+    for task_id in all_ids()[1:]:
+        server.refusals["SWEEP", task_id] = (409, problem)
+    model = "anthropic/claude-haiku-4-5"
+    options = ("-a", "codex", "-m", model, "--max-cost", "0.5", "--submit-concurrency", "1", "-E", "mine")
+    result = invoke("run", dataset, *options)
+    assert result.exit_code == 1
+    assert f"1 task submitted to experiment mine, 11 not: {reached}\n" in result.output
+    assert result.output.count(reached) == 1
+    assert f"Fix: {submit_again}" in result.output
+    assert "the same command with -E mine" in result.output
+    assert "corrected" not in result.output
+    assert "-x" not in result.output
+    assert len(server.bodies("POST", "/tasks/upload/init")) < 12
+
+
 def test_an_unclear_batch_says_so_of_its_tasks(
     server: Any, invoke: Any, dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
