@@ -16,7 +16,8 @@ from oddish.cli.session import PATIENT, connect, resolve
 from oddish.cli.spending import spent
 from oddish.cli.telling import JsonLines, Readable, Teller, ended, stored
 from oddish.cli.text import command, joined
-from oddish.cli.trials import detail, finished, never_ran, succeeded
+from oddish.cli.trials import detail, finished, never_ran, succeeded, waiting
+from oddish.cli.waits import Waits
 from oddish.client import Client
 from oddish.client.transcripts import read_transcript
 from oddish.client.types import Trial
@@ -66,7 +67,8 @@ def logs(ctx: click.Context, reference: str, follow: bool, has_ended: bool, api:
     """
     if follow and has_ended:
         raise click.UsageError("Give --follow or --finished, not both: what has ended cannot be followed.")
-    teller: Teller = JsonLines() if as_json else Readable()
+    readable = None if as_json else Readable()
+    teller: Teller = readable or JsonLines()
     with connect(resolve(api), retry=PATIENT if follow else None) as client:
         trial = _trial(client, reference)
         if has_ended:
@@ -74,7 +76,11 @@ def logs(ctx: click.Context, reference: str, follow: bool, has_ended: bool, api:
             told = Told(said=True, usage=trial)
         else:
             try:
-                told = _tell(client.live.follow(trial["id"]) if follow else client.live.so_far(trial["id"]), teller)
+                waits = Waits(client, trial["id"], readable) if follow and readable else None
+                quiet = waits.look if waits else None
+                live = client.live
+                news = live.follow(trial["id"], quiet=quiet) if follow else live.so_far(trial["id"])
+                told = _tell(news, teller, waits)
             except KeyboardInterrupt:
                 say("\nNo longer following; the trial goes on.", err=True)
                 ctx.exit(INTERRUPTED)
@@ -98,7 +104,7 @@ def _trial(client: Client, reference: str) -> Trial:
     raise NotFound(f"{reference!r} names no trial, and logs are shown of one.", fix=listed)
 
 
-def _tell(news: "Iterable[News]", teller: Teller) -> Told:
+def _tell(news: "Iterable[News]", teller: Teller, waits: Waits | None) -> Told:
     told = Told()
     try:
         for entry in news:
@@ -108,6 +114,8 @@ def _tell(news: "Iterable[News]", teller: Teller) -> Told:
             else:
                 told.usage = entry["usage"]
                 teller.state(entry)
+                if waits is not None:
+                    waits.state(entry)
     finally:
         teller.close()
     return told
@@ -143,6 +151,8 @@ def _conclude(trial: Trial, told: Told) -> None:
     if not finished(trial):
         if not told.said:
             say(f"Nothing was said yet: {detail(trial)}")
+        elif waiting(trial):
+            say(f"It waits: {detail(trial)}")
         say(f"Follow it: {command('logs', trial['id'], '-f')}", err=True)
         return
     say(trial_line(trial))

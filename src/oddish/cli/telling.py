@@ -42,6 +42,7 @@ class Readable:
         self._attempt: int | None = None
         self._stage: str | None = None
         self._kind: str | None = None
+        self._reason: str | None = None
 
     def said(self, event: Said) -> None:
         self._begin(event["attempt"])
@@ -56,10 +57,17 @@ class Readable:
     def state(self, state: LiveState) -> None:
         self._begin(state["attempt"])
         stage = state["harbor_stage"]
-        if stage != self._stage and not state["done"]:
-            self._headline(stage_label(stage) if stage else "waiting for another attempt")
+        if stage is not None and stage != self._stage and not state["done"]:
+            self._headline(stage_label(stage))
+            self._reason = None
         self._stage = stage
         self._footer.show(spent(state["usage"]) or "")
+
+    def waits(self, reason: str) -> None:
+        """Why nothing is done, unless that was the last to be told."""
+        if reason != self._reason:
+            self._headline(f"waiting: {reason}")
+            self._reason = reason
 
     def close(self) -> None:
         self._footer.clear()
@@ -67,7 +75,7 @@ class Readable:
     def _begin(self, attempt: int) -> None:
         if self._attempt not in (None, attempt):
             self._headline(f"retried: attempt {attempt}")
-            self._stage = None
+            self._stage = self._reason = None
         self._attempt = attempt
 
     def _headline(self, text: str) -> None:

@@ -32,6 +32,11 @@ def finished(trial: Trial) -> bool:
     return trial["status"] not in UNFINISHED
 
 
+def waiting(trial: Trial) -> bool:
+    """It has not begun, or not begun again."""
+    return not finished(trial) and trial["status"] != "running"
+
+
 def succeeded(trial: Trial) -> bool:
     return trial["status"] == "success"
 

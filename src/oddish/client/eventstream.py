@@ -1,7 +1,7 @@
 """Answers that go on: events as the server has them, through lost connections (WHATWG HTML, section 9.2)."""
 
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,14 +29,19 @@ class Message:
     """What a reader that has come this far says when it comes again; None: it stays what it was."""
 
 
-def messages(pieces: Iterable[bytes]) -> Iterator[Message]:
-    """The messages in the bytes of a stream, however they are cut. Raises ``UnexpectedAnswer`` for one without end."""
+def messages(pieces: Iterable[bytes], quiet: Callable[[], None] | None = None) -> Iterator[Message]:
+    """The messages in the bytes of a stream, however they are cut. Raises ``UnexpectedAnswer`` for one without end.
+
+    ``quiet`` is called for each sign of life that tells nothing.
+    """
     rest = b""
     for piece in pieces:
         *blocks, rest = _BLANK.split(rest + piece)
         for block in blocks:
             if (message := _message(block.decode(errors="replace"))) is not None:
                 yield message
+            elif quiet is not None:
+                quiet()
         if len(rest) > MAX_BYTES:
             raise UnexpectedAnswer(f"An event of the server is longer than {MAX_BYTES} bytes.")
 
@@ -57,8 +62,8 @@ def _message(block: str) -> Message | None:
     return Message("\n".join(data), event, place) if data else None
 
 
-def follow(connection: "Connection", path: str) -> Generator[Message]:
-    """The messages of ``path`` until its ``END``.
+def follow(connection: "Connection", path: str, quiet: Callable[[], None] | None = None) -> Generator[Message]:
+    """The messages of ``path`` until its ``END``; ``quiet`` is called for each sign of life that tells nothing.
 
     A connection that is lost is taken up again after the last message that had an id, as often as the connection
     allows of a server that has answered before. Raises ``ApiError``, ``Unreachable``, ``UnexpectedAnswer``.
@@ -68,7 +73,7 @@ def follow(connection: "Connection", path: str) -> Generator[Message]:
     while True:
         try:
             with connection.stream(path, accept=MEDIA_TYPE, headers={"Last-Event-ID": last} if last else {}) as pieces:
-                for message in messages(pieces):
+                for message in messages(pieces, quiet):
                     failures, met = 0, True
                     if message.event == END:
                         return

@@ -1,7 +1,7 @@
 """What a trial says and does while it runs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast, final
 from urllib.parse import urlencode
 
@@ -97,10 +97,20 @@ class Live:
         if _state(page) != state:
             yield _state(page)
 
-    def follow(self, trial_id: str, *, attempt: int | None = None, after_seq: int = 0) -> Iterator[News]:
-        """What there is and what comes until the trial has ended, and each new state, through lost connections."""
+    def follow(
+        self,
+        trial_id: str,
+        *,
+        attempt: int | None = None,
+        after_seq: int = 0,
+        quiet: Callable[[], None] | None = None,
+    ) -> Iterator[News]:
+        """What there is and what comes until the trial has ended, and each new state, through lost connections.
+
+        ``quiet`` is called every 15 seconds in which there is nothing new.
+        """
         params = {"after_seq": after_seq} | ({} if attempt is None else {"attempt": attempt})
-        for message in follow(self._connection, f"{_path(trial_id)}?{urlencode(params)}"):
+        for message in follow(self._connection, f"{_path(trial_id)}?{urlencode(params)}", quiet):
             try:
                 document = cast("JSON", json.loads(message.data))
             except (ValueError, RecursionError):

@@ -35,7 +35,7 @@ class Running:
             self.epoch,
             self.trial_id,
         )
-        self._job("state = 'ready', worker_id = NULL")
+        self._job("state = 'ready', worker_id = NULL, run_at = NULL")
         self._job("state = 'running', worker_id = 'w', claim_id = gen_random_uuid(), started_at = now()")
 
     def says(self, *texts: str) -> None:
@@ -73,6 +73,13 @@ class Running:
     def ends(self, state: str = "done") -> None:
         self.server.sql("UPDATE attempts SET state = 'finished' WHERE trial_id = %s", self.trial_id)
         self._job(f"state = '{state}', worker_id = NULL, finished_at = now()")
+
+    def fails_for_now(self, error: str) -> None:
+        """The attempt fails, and another one is due at noon of a day that does not come."""
+        self.server.sql("UPDATE attempts SET state = 'finished' WHERE trial_id = %s", self.trial_id)
+        with self.server.database.transaction():
+            self.server.sql("UPDATE trials SET error_message = %s WHERE id = %s", error, self.trial_id)
+            self._job("state = 'scheduled', worker_id = NULL, run_at = '2100-01-01T12:00Z'")
 
     def purged(self) -> None:
         self.server.sql("DELETE FROM trial_events WHERE trial_id = %s", self.trial_id)

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
+from oddish.api import following as streams
 from oddish.cli import cli
 from oddish.client import Client
 from oddish.client.errors import ApiError
@@ -86,6 +87,38 @@ def test_following_tells_of_a_retry_and_ends_with_the_trial(trial: Running) -> N
         f"{trial.trial_id}  success  reward –",
         f"All its files:  oddish pull {trial.trial_id}",
     ]
+
+
+def test_following_says_why_the_trial_waits_and_when_that_changes(
+    trial: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.05)
+    trial.server.sql("UPDATE queue_keys SET paused = true")
+    with following(trial) as follower:
+        follower.has_printed("is paused ---\n")
+        trial.server.sql("UPDATE queue_keys SET paused = false")
+        follower.has_printed("--- waiting: next in the queue ---\n")
+        trial.begin()
+        trial.says("Hello.")
+        follower.has_printed("Hello.")
+        trial.fails_for_now("the model is overloaded")
+        follower.has_printed("the next attempt starts at 12:00:00 UTC ---\n")
+        trial.begin()
+        trial.says("Once more.")
+        follower.has_printed("Once more.")
+        trial.ends()
+    lines = iter(follower.printed.splitlines())
+    expected = [
+        "--- waiting: next in the queue; the queue of nop_oracle is paused ---",
+        "--- waiting: next in the queue ---",
+        "--- starting ---",
+        "Hello.",
+        "--- waiting: attempt 1 of 6 failed: the model is overloaded; the next attempt starts at 12:00:00 UTC ---",
+        "--- retried: attempt 2 ---",
+        "--- starting ---",
+        "Once more.",
+    ]
+    assert [line for line in expected if line in lines] == expected, follower.printed
 
 
 def test_a_followed_trial_that_fails_ends_with_one(trial: Running) -> None:

@@ -26,6 +26,13 @@ def test_messages_are_the_same_however_the_stream_is_cut(cuts: set[int]) -> None
     assert list(messages(data[start:end] for start, end in itertools.pairwise(edges))) == READ
 
 
+def test_signs_of_life_that_tell_nothing_are_told_of() -> None:
+    said = list[str]()
+    for message in messages([STREAM.encode()], lambda: said.append("quiet")):
+        said.append(message.event)
+    assert said == ["quiet", "message", "quiet", "state", "end"]
+
+
 def test_an_event_without_end_is_refused() -> None:
     with pytest.raises(UnexpectedAnswer, match="longer than"):
         list(messages(b"x" * (MAX_BYTES // 2) for _ in range(3)))
