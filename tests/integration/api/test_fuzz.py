@@ -55,7 +55,7 @@ AGAIN = "/trials/{trial_id}/retry"
 """Of a trial that is of no gateway job: those are made up for by another job."""
 TURNS = {"get": 0, "delete": 2}
 """What is read is read first and deleted last, a trial before the others, which take it with them."""
-ALONE = {"/trials/retry": ("task_id", "experiment_id", "registry_auth")}
+ALONE = {"/trials/retry": ("task_id", "experiment_id", "registry_auth"), "/admin/concurrency": ("cap",)}
 """Members that are left out for others to be meant."""
 GOES_ON = 504
 """The answer to who waits for a job that takes longer: nothing has failed."""
