@@ -21,7 +21,7 @@ NOT_RINGS = frozenset({"data", "support"})
 """Directories beside the rings; tasks among the data have tests of their own, which are for their verifiers."""
 PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
-WAITING = {"integration": 1, "e2e": 4, "chaos": 1}
+WAITING = {"integration": 1, "e2e": 2, "chaos": 1}
 """Of these, those whose tests wait as well as work, and how many processes more they run in."""
 BESIDE = ("docker", "browser", "chaos")
 """Rings that mostly wait, or use what the others do not: one after the other beside them, shown when they are over."""

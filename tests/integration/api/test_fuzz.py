@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -55,8 +55,11 @@ AGAIN = "/trials/{trial_id}/retry"
 """Of a trial that is of no gateway job: those are made up for by another job."""
 TURNS = {"get": 0, "delete": 2}
 """What is read is read first and deleted last, a trial before the others, which take it with them."""
-ALONE = {"/trials/retry": ("task_id", "experiment_id", "registry_auth"), "/admin/concurrency": ("cap",)}
-"""Members that are left out for others to be meant."""
+ALONE: Mapping[str, tuple[Sequence[str], Mapping[str, object]]] = {
+    "/trials/retry": (("task_id", "experiment_id", "registry_auth"), {"trial_ids": [""]}),
+    "/admin/concurrency": (("cap",), {"queue_key": "nop_oracle"}),
+}
+"""Members that are left out for others to be meant, and these."""
 GOES_ON = 504
 """The answer to who waits for a job that takes longer: nothing has failed."""
 SUCCESSES = (200, 202, GOES_ON)
@@ -145,10 +148,11 @@ def fuzz(
 
 def name_existing(case: Case, names: Mapping[str, str]) -> None:
     """Make the request speak of what exists wherever it names something, and ask for what can be done."""
-    for member in ALONE.get(case.path, ()):
-        if isinstance(case.body, dict):
+    without, meant = ALONE.get(case.path, ((), {}))
+    if isinstance(case.body, dict):
+        for member in without:
             case.body.pop(member, None)
-            case.body.setdefault("trial_ids", [""])
+        case.body.update({member: value for member, value in meant.items() if member not in case.body})
     if isinstance(case.body, dict) and isinstance(agents := case.body.get("agents"), list):
         del agents[1:]
     if case.path == EXPORT and case.method == "PUT":
