@@ -3,6 +3,7 @@
 A thread watches, because the event loop of a trial may be blocked by an import, a hash or a hung library call.
 """
 
+import math
 import os
 import select
 import signal
@@ -30,10 +31,13 @@ class Interruption:
         ask: Callable[[], object],
         last_words: Callable[[], object],
     ) -> None:
-        """``ask`` and ``last_words`` are called on the watching thread; the second one just before the end by force."""
+        """``ask`` and ``last_words`` are called on the watching thread; the second one just before the end by force.
+
+        That comes ``grace_sec`` after the deadline was noticed: a machine that was asleep gives no less grace.
+        """
         self._connection = connection
         self._deadline = time.monotonic() + deadline_sec
-        self._force = self._deadline + grace_sec
+        self._grace = grace_sec
         self._ask = ask
         self._last_words = last_words
         self.cause: Cause | None = None
@@ -43,14 +47,16 @@ class Interruption:
         threading.Thread(target=self._watch, name="interruption", daemon=True).start()
 
     def _watch(self) -> None:
+        force = math.inf
         while True:
             now = time.monotonic()
-            if now >= self._force:
+            if now >= force:
                 self._last_words()
                 end_process_group()
-            if now >= self._deadline:
+            if now >= self._deadline and force == math.inf:
+                force = now + self._grace
                 self._interrupt("deadline")
-            until = self._force if now >= self._deadline else self._deadline
+            until = self._deadline if force == math.inf else force
             readable, _, _ = select.select([self._connection.sock], [], [], until - now)
             if not readable:
                 continue
