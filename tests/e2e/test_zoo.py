@@ -8,7 +8,7 @@ from support.zoo import CASES
 from support.zoo.case import Case, Solved, write
 from support.zoo.outing import Outing, differs, left_out, only_when_asked, outing
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 MODES = ("local", pytest.param("user", marks=only_when_asked))
 

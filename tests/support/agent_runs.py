@@ -13,9 +13,6 @@ from agent_programs import CACHE
 
 from oddish import Client
 from oddish.client.live import LivePage
-from oddish.stack.layout import Layout
-from oddish.stack.state import read_state
-from oddish.stack.token import read_token
 from support.agent_scripts import SAYS, RealAgent
 from support.command_line import Cli
 from support.model_servers import Conversation, ModelServer, Script
@@ -65,14 +62,13 @@ def run_agents(
     directory: Path, agents: Sequence[RealAgent], environment: str, image: str, address: str = "127.0.0.1"
 ) -> dict[str, AgentRun]:
     """By the agents' names. The programs are mounted where they are on this machine."""
-    home = directory / "home"
-    cli = Cli(home)
+    cli = Cli(directory / "home")
     task = write_task(directory / "greeting", agents, image)
     try:
         cli("up")
         with ModelServer(address).serving() as server:
             runs = start(cli, task, agents, environment, server)
-            with client_of(home) as client:
+            with cli.client() as client:
                 watch(client, runs)
             cli.answer("status", "-e", EXPERIMENT, "--watch")
         for run in runs:
@@ -123,12 +119,6 @@ def gated(script: Script, gate: threading.Event) -> Script:
     """Its second answer waits."""
     first, second, *others = script.turns
     return replace(script, turns=(first, replace(second, gate=gate), *others))
-
-
-def client_of(home: Path) -> Client:
-    state = read_state(Layout(home))
-    assert state is not None
-    return Client(state.url, read_token(Layout(home)))
 
 
 def watch(client: Client, runs: Sequence[AgentRun]) -> None:

@@ -7,12 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from oddish import Client
+from oddish.stack.layout import Layout
+from oddish.stack.state import read_state
+from oddish.stack.token import read_token
+
 _PROGRAM = [sys.executable, "-c", "from oddish.cli import main; main()"]
 _PATIENCE = 300
 
 
 class Cli:
     def __init__(self, home: Path) -> None:
+        self.home = home
         foreign = ("ODDISH_", "PG")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         self.environ = kept | {"ODDISH_HOME": str(home)}
@@ -37,3 +43,9 @@ class Cli:
 
     def json(self, *arguments: str | Path) -> Any:
         return json.loads(self(*arguments, "--json"))
+
+    def client(self) -> Client:
+        """Of its stack, which is up: for many questions, each of which would be a process here."""
+        state = read_state(Layout(self.home))
+        assert state is not None
+        return Client(state.url, read_token(Layout(self.home)))

@@ -90,7 +90,8 @@ def _go(cases: Collection[Case], environment: str, oddish: Cli, directory: Path)
         oddish.answer("run", directory / "run", *options, "--quiet")
         refusals = {name: output for name, (code, output) in zip(refused, answers, strict=True) if code}
     tasks = oddish.json("status", "-e", EXPERIMENT)
-    trials = {task["name"]: oddish.json("status", task["trials"][0]["id"]) for task in tasks}
+    with oddish.client() as client:
+        trials = {task["name"]: dict(client.trial(task["trials"][0]["id"])) for task in tasks}
     return Outing(trials, refusals)
 
 
