@@ -17,7 +17,7 @@ from oddish.errors import OddishError
 from oddish.gateway.addresses import LOOPBACK, AllowedHosts
 from oddish.home import home
 from oddish.pricing import Prices, UnreadablePrices
-from oddish.queue.keys import normalise_model, normalise_provider
+from oddish.queue.keys import BASELINE_AGENTS, BASELINE_KEY, normalise_model, normalise_provider
 from oddish.variants.reference import REPOSITORY
 
 MIB = 1024 * 1024
@@ -303,7 +303,12 @@ class Settings(BaseSettings):
     @field_validator("model_concurrency_overrides")
     @classmethod
     def _canonical_keys(cls, limits: dict[str, int]) -> dict[str, int]:
-        return _respelled(limits, lambda name: normalise_model(name) or name)
+        keys = _respelled(limits, lambda name: normalise_model(name) or name)
+        if agents := sorted(BASELINE_AGENTS & keys.keys()):
+            raise ValueError(
+                f"no trial counts against {agents[0]!r}: name {BASELINE_KEY!r}, which nop and oracle share"
+            )
+        return keys
 
     @field_validator("provider_concurrency")
     @classmethod

@@ -24,6 +24,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"openai/gpt-5": -1}', f"{OVERRIDES} (openai/gpt-5) cannot be read"),
         ('{"openai/gpt-5": "many"}', f"{OVERRIDES} (openai/gpt-5) cannot be read"),
         ('{"gpt-5": 1, "openai/gpt-5": 2}', "it limits 'openai/gpt-5' twice"),
+        ('{"Oracle": 2}', "no trial counts against 'oracle': name 'nop_oracle'"),
     ],
 )
 def test_limits_that_cannot_be_read_are_refused_by_name(
