@@ -80,9 +80,12 @@ async def evict(home: Path, *, unused_seconds: float, program: str = "docker") -
     return evicted
 
 
-async def release_network(*, program: str = "docker") -> None:
-    """Remove the shared network unless somebody uses it."""
-    await _run(program, ["network", "rm", NETWORK])
+async def release_network(*, program: str = "docker") -> str | None:
+    """Remove the shared network unless somebody uses it; what the engine said if it stays."""
+    removed, output = await _run(program, ["network", "rm", NETWORK])
+    if removed == 0 or (await _run(program, ["network", "inspect", NETWORK]))[0] != 0:
+        return None
+    return output.strip()
 
 
 async def _list(program: str, listing: Sequence[str]) -> dict[str, str]:

@@ -49,10 +49,14 @@ class Sweeper:
 
     async def finish(self) -> None:
         """The last sweep of a worker that runs nothing any more; the shared network goes with its last user."""
-        with contextlib.suppress(TimeoutError, EngineDidNotAnswer):
+        try:
             async with asyncio.timeout(LAST_SECONDS):
                 await self._sweep()
-                await release_network()
+                kept = await release_network()
+        except (TimeoutError, EngineDidNotAnswer) as error:
+            kept = str(error) or f"there was no time left after {LAST_SECONDS:g} s"
+        if kept is not None:
+            log.info("the shared network stays on the engine", reason=kept)
 
     async def _sweep(self) -> None:
         try:
