@@ -26,6 +26,11 @@ class Shortage:
         )
 
     @property
+    def phrase(self) -> str:
+        """What whoever has this disk does."""
+        return f"has only {self.free // MIB} MiB of disk left and begins nothing below {FLOOR_BYTES // MIB} MiB"
+
+    @property
     def fix(self) -> str:
         return "Free some space on that disk; everything goes on by itself then."
 

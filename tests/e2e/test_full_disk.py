@@ -38,6 +38,12 @@ def stack(disk: Path) -> Stack:
     return stacks.ensure()
 
 
+def waits(client: Client, trial_id: str) -> str | None:
+    """For what."""
+    info = client.trial(trial_id).get("queue_info")
+    return info["reason"] if info else None
+
+
 def fill(disk: Path, *, leaving: int) -> Path:
     """Take all space of the disk but ``leaving`` bytes."""
     filler = disk / "filler"
@@ -95,6 +101,7 @@ def test_no_trial_begins_on_a_disk_that_is_nearly_full(
         [trial_id] = answer["new_trial_ids"]
         eventually(lambda: "nothing is claimed until the disk has room" in layout().log("worker").read_text())
         assert client.trial(trial_id)["status"] == "queued"
+        eventually(lambda: "of disk left and begins nothing below" in (waits(client, trial_id) or ""))
         assert any("no trial begins below" in line for line in stack.notices())
         filler.unlink()
         assert [trial["reward"] for trial in ended(client, trial_id)] == [1.0]

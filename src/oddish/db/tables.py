@@ -468,6 +468,7 @@ workers = Table(
     Column("lease_until", DateTime(timezone=True), nullable=False),
     Column("stopped_at", DateTime(timezone=True)),
     Column("credentials", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("declines", Text),
 )
 
 publications = Table(

@@ -35,12 +35,12 @@ WHERE excluded.reason IS NULL OR NOT EXISTS (
 )
 """
 
-# Renews the lease unless it has ended, and says what the worker may still run: no row when it is dead to the world, one
-# without a job when it owns none. One that ended is renewed as long as nobody has taken its jobs: its machine slept, or
-# nobody could renew. Locks: its own row.
+# Renews the lease unless it has ended, keeps why the worker claims nothing, and says what it may still run: no row when
+# it is dead to the world, one without a job when it owns none. One that ended is renewed as long as nobody has taken
+# its jobs: its machine slept, or nobody could renew. Locks: its own row.
 RENEW = """
 WITH renewed AS (
-  UPDATE workers w SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds)
+  UPDATE workers w SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds), declines = :declines
   WHERE id = :id AND stopped_at IS NULL AND (lease_until >= clock_timestamp() OR EXISTS (
     SELECT FROM jobs j WHERE j.worker_id = w.id AND j.state = 'running'))
   RETURNING id
@@ -131,9 +131,15 @@ async def register(
         )
 
 
-async def renew(connection: AsyncConnection, worker_id: str, *, lease_seconds: float) -> list[Owned] | None:
-    """Extend the lease and return what the worker owns; None when it had ended and others may run its jobs."""
-    rows = (await connection.execute(text(RENEW), {"id": worker_id, "lease_seconds": lease_seconds})).mappings().all()
+async def renew(
+    connection: AsyncConnection, worker_id: str, *, lease_seconds: float, declines: str | None = None
+) -> list[Owned] | None:
+    """Extend the lease and return what the worker owns; None when it had ended and others may run its jobs.
+
+    ``declines`` says why it claims nothing, if so.
+    """
+    parameters = {"id": worker_id, "lease_seconds": lease_seconds, "declines": declines}
+    rows = (await connection.execute(text(RENEW), parameters)).mappings().all()
     return [Owned(**row) for row in rows if row["id"] is not None] if rows else None
 
 

@@ -16,11 +16,13 @@ class Pool:
     workers: int
     """Alive."""
     free_mb: int | None
-    """Most memory that one of them has left beside a free place; None when none has a place."""
+    """Most memory that one of them has left beside a free place; None when none has a place, or claims for it."""
     seen_at: datetime | None
     """When the last one of those that are gone was alive."""
     unable: str | None
     """Why the last worker that wanted to offer it could not."""
+    declines: str | None = None
+    """What a worker with a free place does that claims nothing."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def holdup(
         capped = {"provider": f"provider {owner}", "gateway": "the gateway for this organisation"}
         return _full(capped.get(kind, "this organisation"), line.cap_limit or 0)
     if pool.free_mb is None:
-        return "all workers are busy" if pool.workers > 1 else "the only worker is busy"
+        return _unclaimed(pool)
     if memory_mb > pool.free_mb:
         return f"needs {memory_mb} MB of memory, and no worker has more than {max(0, pool.free_mb)} MB left"
     return None
@@ -83,6 +85,12 @@ def _unserved(pool: Pool) -> str:
         return f"{missing}: {pool.unable}"
     seen = f"the last one was alive at {pool.seen_at:%Y-%m-%d %H:%M:%S} UTC" if pool.seen_at else "none is known"
     return f"{missing}; {seen}"
+
+
+def _unclaimed(pool: Pool) -> str:
+    if pool.workers == 1:
+        return f"the only worker {pool.declines or 'is busy'}"
+    return f"all workers are busy, but one that {pool.declines}" if pool.declines else "all workers are busy"
 
 
 def _engine(engine: str) -> str:

@@ -48,11 +48,13 @@ WITH mine AS MATERIALIZED (
   ) cap ON true
 ), served AS MATERIALIZED (
   SELECT p.pool, pub.reason AS unable, count(w.id) FILTER (WHERE alive) AS workers,
-    max(w.memory_mb - w.reserved_mb) FILTER (WHERE alive AND w.jobs < w.concurrency) AS free_mb,
+    max(w.memory_mb - w.reserved_mb) FILTER (WHERE vacant AND w.declines IS NULL) AS free_mb,
+    min(w.declines) FILTER (WHERE vacant) AS declines,
     coalesce(max(coalesce(w.stopped_at, w.lease_until)), pub.published_at) AS seen_at
   FROM (SELECT DISTINCT pool FROM mine) p LEFT JOIN publications pub USING (pool) LEFT JOIN (
-    SELECT w.*, w.lease_until >= now() AND w.stopped_at IS NULL AS alive, used.jobs, used.reserved_mb
-    FROM workers w CROSS JOIN LATERAL (
+    SELECT w.*, life.alive, life.alive AND used.jobs < w.concurrency AS vacant, used.reserved_mb
+    FROM workers w CROSS JOIN LATERAL (SELECT w.lease_until >= now() AND w.stopped_at IS NULL AS alive) life
+    CROSS JOIN LATERAL (
       SELECT count(*) AS jobs, coalesce(sum(j.memory_mb), 0) AS reserved_mb FROM jobs j
       WHERE j.worker_id = w.id AND j.state = 'running'
     ) used
@@ -84,7 +86,7 @@ WITH mine AS MATERIALIZED (
 )
 SELECT mine.subject_id, mine.key, mine.pool, mine.state, mine.run_at, mine.memory_mb,
   array_position(lines.job_ids, mine.id) AS place, lines.queued, lines.running, lines.paused, lines.concurrency_limit,
-  lines.cap, lines.cap_limit, served.unable, served.workers, served.free_mb, served.seen_at,
+  lines.cap, lines.cap_limit, served.unable, served.workers, served.free_mb, served.seen_at, served.declines,
   groups.max_running, groups.released, groups.before, groups.before_ids, groups.gated
 FROM mine JOIN lines USING (pool, key, lane) JOIN served USING (pool) LEFT JOIN groups ON groups.id = mine.group_id
 """)
@@ -127,7 +129,7 @@ def _info(row: Row[Any]) -> QueueInfo:
             state=row.state,
             run_at=row.run_at,
             memory_mb=row.memory_mb,
-            pool=Pool(row.pool, row.workers, row.free_mb, row.seen_at, row.unable),
+            pool=Pool(row.pool, row.workers, row.free_mb, row.seen_at, row.unable, row.declines),
             line=Line(row.key, row.running, row.concurrency_limit, row.paused, row.cap, row.cap_limit),
             group=None if row.released is None else _group(row),
         ),

@@ -40,7 +40,8 @@ class Heartbeat:
     """Beats until stopped. Callbacks run in the heartbeat's thread and must not block.
 
     ``on_beat`` follows every renewal with what the worker still owns; ``on_fenced`` is called once, when the lease was
-    lost or is about to end without a renewal, after which nothing beats any more.
+    lost or is about to end without a renewal, after which nothing beats any more. ``declines`` says why the worker
+    claims nothing, if so.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class Heartbeat:
         *,
         on_beat: Callable[[Sequence[Owned]], object],
         on_fenced: Callable[[str], object],
+        declines: Callable[[], str | None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._worker_id = worker_id
         self._on_beat = on_beat
         self._on_fenced = on_fenced
+        self._declines = declines
         self._clock = clock
         self._stopping = threading.Event()
         self._nudged = threading.Event()
@@ -66,7 +69,7 @@ class Heartbeat:
         self._thread.start()
 
     def nudge(self) -> None:
-        """Beat now: a cancellation waits to be seen."""
+        """Beat now: a cancellation waits to be seen, or the worker has something to say."""
         self._nudged.set()
 
     def stop(self) -> None:
@@ -85,7 +88,12 @@ class Heartbeat:
                 asked_at = self._clock()
                 try:
                     async with asyncio.timeout(self._settings.heartbeat_seconds), engine.begin() as connection:
-                        mine = await renew(connection, self._worker_id, lease_seconds=self._settings.lease_seconds)
+                        mine = await renew(
+                            connection,
+                            self._worker_id,
+                            lease_seconds=self._settings.lease_seconds,
+                            declines=self._declines(),
+                        )
                 except (SQLAlchemyError, OSError, TimeoutError) as error:
                     log.warning("heartbeat failed", error=str(error), lease_left=round(self._remaining(), 1))
                 else:

@@ -35,7 +35,7 @@ from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
 from oddish.queue.reap import lose_owned, reap
 from oddish.queue.schedule import promote, release_groups
-from oddish.room import shortage
+from oddish.room import Shortage, shortage
 from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.archive import ArchiveLimits
@@ -126,7 +126,7 @@ class WorkerService:
         self._stopping = False
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
-        self._disk_is_short = False
+        self._short_of_disk: Shortage | None = None
         self._upkeep_due = time.monotonic() + FIRST_UPKEEP_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
@@ -152,6 +152,7 @@ class WorkerService:
         patience = self._draining.remaining(now=time.monotonic())
         log.info("draining", worker=self.id, executions=len(self._executions), seconds=round(patience, 1))
         self._wake.set()
+        self._say()
 
     async def run(self) -> None:
         """Work until stopped. Raises ``WorkerFenced``, and ``EngineUnavailable`` when the engine cannot start."""
@@ -161,6 +162,7 @@ class WorkerService:
             self.id,
             on_beat=lambda mine: loop.call_soon_threadsafe(self._on_beat, mine),
             on_fenced=lambda reason: loop.call_soon_threadsafe(self._on_fenced, reason),
+            declines=self._declines,
         )
         structlog.contextvars.bind_contextvars(worker=self.id)
         watch_pool(self._database)
@@ -270,11 +272,23 @@ class WorkerService:
                     async with asyncio.timeout(min(wait, self._draining.remaining(now=time.monotonic()))):
                         await self._wake.wait()
 
+    def _declines(self) -> str | None:
+        """Why nothing is claimed, whatever there is."""
+        if self._draining.begun:
+            return "is about to end"
+        return None if self._short_of_disk is None else self._short_of_disk.phrase
+
+    def _say(self) -> None:
+        """What others should know of this worker has changed."""
+        if self._heartbeat is not None:
+            self._heartbeat.nudge()
+
     def _has_room(self) -> bool:
         """Whether the disk has enough left for another trial; a change is logged."""
-        short = shortage(self._settings.home)
-        if (short is None) == self._disk_is_short:
-            self._disk_is_short = short is not None
+        short, was = shortage(self._settings.home), self._short_of_disk
+        self._short_of_disk = short
+        if (short is None) != (was is None):
+            self._say()
             if short:
                 log.warning(
                     "nothing is claimed until the disk has room", free_bytes=short.free, directory=str(short.directory)

@@ -82,6 +82,13 @@ def test_workers_without_room(server: Server, trials: list[str], reason: Reason)
     assert reason(trials[1]) == "the only worker is busy"
 
 
+def test_a_worker_that_claims_nothing(server: Server, trials: list[str], reason: Reason) -> None:
+    server.sql("UPDATE workers SET declines = 'is about to end', concurrency = 1")
+    assert reason(trials[1]) == "the only worker is about to end"
+    server.sql(RUN, WORKER, trials[0])
+    assert reason(trials[1]) == "the only worker is busy"
+
+
 def test_nobody_offers_the_environment(server: Server, trials: list[str], reason: Reason) -> None:
     missing = "no live worker offers environment local with harbor/0.26.0"
     gone = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -25,8 +25,14 @@ class Observed:
         self.beaten = threading.Event()
         self.reason: str | None = None
         self.fenced = threading.Event()
+        self.declines: str | None = None
         self.heartbeat = Heartbeat(
-            settings, "w", on_beat=self._on_beat, on_fenced=self._on_fenced, clock=lambda: self.now
+            settings,
+            "w",
+            on_beat=self._on_beat,
+            on_fenced=self._on_fenced,
+            declines=lambda: self.declines,
+            clock=lambda: self.now,
         )
 
     def _on_beat(self, mine: Sequence[Owned]) -> None:

@@ -40,6 +40,14 @@ def test_a_trial_that_is_merely_in_line_has_no_reason() -> None:
         ({"line": replace(LINE, cap="org:o1", cap_limit=0)}, "nothing of this organisation may run: the limit is 0"),
         ({"pool": replace(POOL, free_mb=None)}, "all workers are busy"),
         ({"pool": replace(POOL, free_mb=None, workers=1)}, "the only worker is busy"),
+        (
+            {"pool": replace(POOL, free_mb=None, workers=1, declines="is about to end")},
+            "the only worker is about to end",
+        ),
+        (
+            {"pool": replace(POOL, free_mb=None, declines="is about to end")},
+            "all workers are busy, but one that is about to end",
+        ),
         ({"memory_mb": 8192}, "needs 8192 MB of memory, and no worker has more than 4096 MB left"),
         ({"state": "scheduled", "run_at": AT}, "the next attempt starts at 12:30:00 UTC"),
         (
