@@ -11,6 +11,15 @@ CLAIM_LOCK = 0x0DD15C
 LOW_PRIORITY_PATIENCE_SECONDS = 600
 """How much longer a low job of a lane must have waited than a high one to go first."""
 
+# Whether anything waits in :pools, within every limit or not. Locks: none.
+WAITS = """
+SELECT EXISTS (
+  SELECT FROM unnest(CAST(:pools AS text[])) AS p (pool) CROSS JOIN LATERAL (
+    SELECT FROM jobs j WHERE j.pool = p.pool AND j.state = 'ready' ORDER BY j.key LIMIT 1
+  ) first
+)
+"""
+
 # Lets one claim at a time look at the shared counters. Locks: none but itself.
 SERIALISE = "SELECT pg_advisory_xact_lock(:lock)"
 
@@ -95,6 +104,11 @@ class Claim:
     def label(self) -> str:
         """Unique name of the execution, safe as one path component: ``<subject>.<tag>``."""
         return f"{self.subject_id}.{self.tag}"
+
+
+async def anything_waits(connection: AsyncConnection, pools: Sequence[str]) -> bool:
+    """Whether there may be something to claim; asking holds up nobody who claims."""
+    return bool(await connection.scalar(text(WAITS), {"pools": list(pools)}))
 
 
 async def claim(

@@ -30,7 +30,7 @@ from oddish.metrics import watch_pool
 from oddish.pricing import Prices
 from oddish.queue.archive import MOVED_AT_A_TIME, archive
 from oddish.queue.cancel import CANCEL_CHANNEL
-from oddish.queue.claim import Claim, claim
+from oddish.queue.claim import Claim, anything_waits, claim
 from oddish.queue.enqueue import JOBS_CHANNEL
 from oddish.queue.lease import Owned, Publication, Worker, register, retire
 from oddish.queue.reap import lose_owned, reap
@@ -250,6 +250,7 @@ class WorkerService:
         return self._heartbeat.lease.remaining(now=time.monotonic()) if self._heartbeat is not None else 0.0
 
     async def _work(self, heartbeat: Heartbeat) -> None:
+        called = True
         while not self._is_over():
             self._wake.clear()
             wait = self._settings.poll_seconds
@@ -258,7 +259,7 @@ class WorkerService:
                 free = self._settings.worker_concurrency - len(self._executions)
                 leased = heartbeat.lease.remaining(now=time.monotonic()) > LEAST_LEASE_TO_CLAIM_SECONDS
                 able = free > 0 and leased and not self._draining.begun and self._has_room()
-                claims = await self._claim(free) if able else []
+                claims = await self._claim(free, called=called) if able else []
             except EngineUnavailable as error:
                 log.error("nothing is claimed without an engine", error=str(error))
                 claims = []
@@ -267,10 +268,19 @@ class WorkerService:
                 claims = []
             for held in claims:
                 self._start(held)
-            if not claims:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(wait, self._draining.remaining(now=time.monotonic()))):
-                        await self._wake.wait()
+            called = bool(claims) or await self._called(min(wait, self._draining.remaining(now=time.monotonic())))
+
+    async def _called(self, seconds: float) -> bool:
+        """Wait for so long, or until something happens; whether it did."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._wake.wait()
+        except TimeoutError:
+            return False
+
+    async def _anything_waits(self) -> bool:
+        async with self._database.begin() as connection:
+            return await anything_waits(connection, self._pools)
 
     def _declines(self) -> str | None:
         """Why nothing is claimed, whatever there is."""
@@ -297,8 +307,11 @@ class WorkerService:
                 log.info("the disk has room again")
         return short is None
 
-    async def _claim(self, slots: int) -> list[Claim]:
+    async def _claim(self, slots: int, *, called: bool) -> list[Claim]:
+        """Uncalled, it looks first whether there is anything: claims wait for each other."""
         await self._engines.own.start()
+        if not called and not await self._anything_waits():
+            return []
         reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
         with CLAIM_SECONDS.time():
             async with self._database.begin() as connection:
