@@ -96,6 +96,8 @@ def status(
     the id or name of a task or, if none has it, of an experiment. With --json there is one snapshot and no watching.
     --queue shows why trials are queued and do not run: limits, slots, backoffs, silent workers, failures.
     """
+    if "" in (reference, experiment):
+        raise click.UsageError("The ID is empty: give one, or leave it out to see the newest experiments.")
     if reference and experiment:
         raise click.UsageError("Give an ID or --experiment, not both.")
     if of_queue and (reference or experiment or watch or newest or everything):

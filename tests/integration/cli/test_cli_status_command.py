@@ -266,7 +266,8 @@ def test_what_is_not_there(server: Any, invoke: Any, arguments: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", [[TASK, "-e", "x"], ["--watch"], [TASK, "--all"], ["-e", "x", "-n", "1"], ["--all", "-n", "1"]]
+    "arguments",
+    [[TASK, "-e", "x"], ["--watch"], [TASK, "--all"], ["-e", "x", "-n", "1"], ["--all", "-n", "1"], [""], ["-e", ""]],
 )
 def test_contradictions(server: Any, invoke: Any, arguments: list[str]) -> None:
     assert invoke("status", *arguments).exit_code == 2
