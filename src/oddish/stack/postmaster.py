@@ -16,7 +16,8 @@ SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "100",
-    "shared_buffers": "128MB",
+    # A hundred thousand trials with their indexes; what a small stack does not use it does not take.
+    "shared_buffers": "256MB",
     "work_mem": "8MB",
     "random_page_cost": "1.1",
     "max_wal_size": "512MB",
