@@ -56,7 +56,7 @@ def home(oddish_home: Path, migrated_home: Path, sockets: None) -> Iterator[Path
     """A directory where a stack has run before; whatever runs there ends with the test."""
     shutil.copytree(migrated_home, oddish_home)
     yield oddish_home
-    client.stop(timeout=5)
+    client.stop(timeout=30)
     left = belonging_to(oddish_home)
     process.end(left, steps=((process.signal.SIGKILL, 5.0),))
     assert left == []

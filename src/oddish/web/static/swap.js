@@ -66,7 +66,14 @@ document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-swap]");
   if (!form) return;
   clearTimeout(typing);
-  typing = setTimeout(() => form.requestSubmit(), event.target.type === "search" ? 250 : 0);
+  typing = setTimeout(
+    () => {
+      // A form that was replaced meanwhile goes on in the one where the typing does.
+      const current = form.isConnected ? form : document.activeElement?.form;
+      if (current?.matches("[data-swap]")) current.requestSubmit();
+    },
+    event.target.type === "search" ? 250 : 0,
+  );
 });
 
 document.addEventListener("click", (event) => {
@@ -75,6 +82,7 @@ document.addEventListener("click", (event) => {
   const id = link?.closest("[data-swap]")?.dataset.swap;
   if (!id || link.origin !== location.origin || link.pathname !== location.pathname || link.target) return;
   event.preventDefault();
+  clearTimeout(typing);
   swap(link.href, id);
 });
 
