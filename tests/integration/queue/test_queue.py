@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
+from oddish.queue.claim import anything_waits
 from oddish.queue.finish import StaleClaim
 from oddish.queue.policy import MAX_LOSSES
 from oddish.queue.reap import reap, release
-from support.queues import Queue
+from support.queues import POOL, Queue
 
 pytestmark = pytest.mark.anyio
 
@@ -206,3 +207,16 @@ async def test_many_claimers_at_once_neither_overshoot_nor_share(queue: Queue) -
     assert len({claim.subject_id for claim in held}) == 12
     await asyncio.gather(*(queue.finish(claim) for claim in held))
     assert await queue.miscounted() == []
+
+
+async def test_what_waits_is_seen_in_its_own_pool_alone_and_until_it_is_claimed(queue: Queue) -> None:
+    async def waits(*pools: str) -> bool:
+        async with queue.engine.begin() as connection:
+            return await anything_waits(connection, pools)
+
+    assert not await waits(POOL)
+    await queue.add("a")
+    assert await waits("elsewhere@harbor", POOL)
+    assert not await waits("elsewhere@harbor")
+    await queue.claim()
+    assert not await waits(POOL)

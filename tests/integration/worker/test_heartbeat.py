@@ -12,6 +12,7 @@ from oddish.queue.lease import Owned
 from oddish.settings import Settings
 from oddish.worker.heartbeat import Heartbeat
 from support.queues import ORG, Queue
+from support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -79,6 +80,16 @@ async def test_it_renews_and_says_what_is_owned_and_what_should_end(queue: Queue
     [(left,)] = await queue.rows("SELECT extract(epoch FROM lease_until - now())::float FROM workers")
     assert left > 25
     assert not observed.fenced.is_set()
+
+
+async def test_it_keeps_why_the_worker_claims_nothing(queue: Queue, observed: Observed) -> None:
+    async def kept(reason: str | None) -> bool:
+        observed.heartbeat.nudge()
+        return await queue.rows("SELECT declines FROM workers") == [(reason,)]
+
+    for reason in ("is about to end", None):
+        observed.declines = reason
+        await until(lambda reason=reason: kept(reason), 10)
 
 
 async def test_a_lease_that_has_ended_is_not_renewed(queue: Queue, observed: Observed) -> None:
