@@ -27,6 +27,7 @@ BESIDE = ("docker", "browser", "chaos")
 """Rings that mostly wait, or use what the others do not: one after the other beside them, shown when they are over."""
 THINKING = ("unit",)
 """Rings that never wait: beside the others as well, after the checks, with what is left of the processors."""
+PREPARATION = "ODDISH_TEST_PREPARATION"
 NICENESS = 5
 """Of these: they get a third of what the others get where both want it, so that none waits for its turn too long."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     thinking = ThreadPoolExecutor(max_workers=1, initializer=os.nice, initargs=(NICENESS,))
     with thinking, ThreadPoolExecutor(max_workers=1) as aside:
         linting = thinking.submit(lint) if everything else None
+        preparing = aside.submit(prepare) if everything and PREPARATION in os.environ else None
         beside = {
             name: lane.submit(run_unseen, name, targets[name], options)
             for lane, names in ((thinking, THINKING), (aside, BESIDE))
@@ -77,6 +79,8 @@ def main(arguments: Sequence[str]) -> int:
         }
         before = [run(name, paths, options, again=everything) for name, paths in targets.items() if name not in beside]
         linted = linting is None or shown(linting)
+        if preparing is not None:
+            shown(preparing)
         results = before + [shown(ring) for ring in beside.values()]
     results.sort(key=lambda ring: [*targets].index(ring.name))
     report(results, linted)
@@ -117,11 +121,18 @@ def run_unseen(name: str, paths: Sequence[str], options: Sequence[str]) -> tuple
 
 
 def lint() -> tuple[bool, str]:
+    return checked("lint", ROOT / "scripts" / "lint")
+
+
+def prepare() -> tuple[bool, str]:
+    """Whatever it could not provide, the ring that needs it says so."""
+    return checked("preparation", Path(os.environ[PREPARATION]))
+
+
+def checked(title: str, program: Path) -> tuple[bool, str]:
     """Whether all is well, and what was printed."""
-    ended = subprocess.run(
-        [ROOT / "scripts" / "lint"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    return ended.returncode == 0, f"\n=== lint ===\n{ended.stdout}"
+    ended = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return ended.returncode == 0, f"\n=== {title} ===\n{ended.stdout}"
 
 
 def shown[Result](ended: Future[tuple[Result, str]]) -> Result:

@@ -21,5 +21,6 @@ STACK = {
 }
 TESTS = {
     "ODDISH_REQUIRE": "Rings of tests, separated by commas, whose absence is a failure.",
+    "ODDISH_TEST_PREPARATION": "A program that provides what the docker and browser rings need, while others run.",
     "ODDISH_TEST_DATABASE_URL": "A PostgreSQL server for the tests, whose user can create databases.",
 }
