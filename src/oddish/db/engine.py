@@ -1,13 +1,15 @@
 """Connections: one engine a process, short transactions, every statement bounded in time."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import AdaptersMap, Loader
 from pydantic_core import from_json
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from oddish.errors import Unavailable
 
@@ -41,6 +43,23 @@ def connect(url: str, *, role: str, pool_size: int = 10) -> AsyncEngine:
             "context": _adapters(),
         },
     )
+
+
+@asynccontextmanager
+async def planned_anew(connection: AsyncConnection) -> AsyncIterator[None]:
+    """What is executed meanwhile is planned for its own parameters.
+
+    A statement that is prepared gets a plan for any parameters after a few executions, and where it filters by what users
+    choose, such a plan takes the rare for common.
+    """
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
+    threshold = driver.prepare_threshold
+    driver.prepare_threshold = None
+    try:
+        yield
+    finally:
+        driver.prepare_threshold = threshold
 
 
 def _adapters() -> AdaptersMap:

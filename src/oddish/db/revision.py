@@ -1,3 +1,3 @@
 """The schema revision this code expects. Standard library only: start-up compares it before importing migrations."""
 
-HEAD = "0019"
+HEAD = "0020"

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from oddish import ids
 from oddish.browsing import Browse, Filter
+from oddish.db.engine import planned_anew
 from oddish.db.tables import experiments, task_experiments, task_versions, tasks, trials, users
 from oddish.identity.principal import Principal
 from oddish.trials.figures import Figures, cost
@@ -63,7 +64,8 @@ class Page:
 
 async def browse(connection: AsyncConnection, principal: Principal, wanted: Browse) -> Page:
     """One page, in one statement."""
-    rows = await connection.execute(_shown(principal, _page(principal, wanted), wanted.sort))
+    async with planned_anew(connection):
+        rows = await connection.execute(_shown(principal, _page(principal, wanted), wanted.sort))
     found = [BrowsedTask(**row._mapping) for row in rows]
     return Page(found[: wanted.limit], len(found) > wanted.limit)
 
@@ -73,7 +75,8 @@ async def count(connection: AsyncConnection, principal: Principal, wanted: Brows
     figures = Figures(principal)
     condition = passes(principal, wanted.filter, figures)
     statement = select(func.count()).select_from(figures.beside(_source(wanted.filter))).where(condition)
-    return int(await connection.scalar(statement) or 0)
+    async with planned_anew(connection):
+        return int(await connection.scalar(statement) or 0)
 
 
 def _source(wanted: Filter) -> FromClause:
@@ -191,5 +194,5 @@ def _listed(rows: Any) -> Any:
     """The rows as a JSON list of objects, in their order."""
     members = [part for column in rows.c for part in (str(column.name), column)]
     return select(
-        func.coalesce(func.jsonb_agg(func.jsonb_build_object(*members)), func.jsonb_build_array())
+        func.coalesce(func.json_agg(func.json_build_object(*members)), func.json_build_array())
     ).scalar_subquery()
