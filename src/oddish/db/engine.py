@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from psycopg.abc import Buffer
@@ -49,11 +49,10 @@ def connect(url: str, *, role: str, pool_size: int = 10) -> AsyncEngine:
 async def planned_anew(connection: AsyncConnection) -> AsyncIterator[None]:
     """What is executed meanwhile is planned for its own parameters.
 
-    A statement that is prepared gets a plan for any parameters after a few executions, and where it filters by what users
+    A statement that is prepared gets a plan for any parameters after a few executions. Where it filters by what users
     choose, such a plan takes the rare for common.
     """
-    driver = (await connection.get_raw_connection()).driver_connection
-    assert isinstance(driver, psycopg.AsyncConnection)
+    driver = cast("psycopg.AsyncConnection", (await connection.get_raw_connection()).driver_connection)
     threshold = driver.prepare_threshold
     driver.prepare_threshold = None
     try:
