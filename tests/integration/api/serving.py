@@ -175,13 +175,17 @@ class ServerThread(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
+        self._hang_up()
         tasks = list(self.server_state.tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.lifespan.shutdown()
+        self._hang_up()  # on those as well whose connection was being made
+
+    def _hang_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
     @contextmanager
     def running(self) -> Iterator[None]:
