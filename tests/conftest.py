@@ -35,6 +35,9 @@ LEAST_MEMORY_BYTES = 4 * 2**30
 # Whoever starts tests in the background may have it ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Modules and tests stay for good: no search for garbage looks through them, neither while they are collected nor later.
+gc.disable()
+
 # Where the machine says that no bytecode is kept, each of thousands of processes would compile anew what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -56,9 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay for good: no search for garbage looks through them again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from oddish import loading
 from oddish.engine import process
 from oddish.engine.connection import CHUNK, Connection, Message
 from oddish.engine.protocol import Exited, Spawned
@@ -219,9 +220,8 @@ class ForkServer:
 
 def import_model_library() -> None:
     """Load what the first ``Trial.create`` of an agent with a model would load."""
-    importlib.import_module("harbor.llms.litellm_config")
-    gc.collect()
-    gc.freeze()
+    with loading.for_good():
+        importlib.import_module("harbor.llms.litellm_config")
 
 
 def main() -> None:
@@ -232,12 +232,12 @@ def main() -> None:
     control.sock.set_inheritable(False)
     process.read_nothing()
 
-    from oddish.engine.catalog import Probe, hello
-
+    with loading.for_good():
+        from oddish.engine.catalog import Probe, hello
     with Probe() as probe:
-        from oddish.engine.environments import registry
-        from oddish.engine.runner import run_attempt
-
+        with loading.for_good():
+            from oddish.engine.environments import registry
+            from oddish.engine.runner import run_attempt
         registry.use_our_docker()
         greeting = hello(probe)
     control.send(greeting)

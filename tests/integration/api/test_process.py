@@ -14,7 +14,7 @@ import httpx2
 import psycopg
 import pytest
 
-from oddish.api.__main__ import GRACE_SECONDS, main
+from oddish.api.process import GRACE_SECONDS, main
 from oddish.db import migration
 from oddish.db.url import plain
 from oddish.errors import EXIT_UNREADABLE_SETTING

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from oddish.api import app
-from oddish.api.__main__ import OTHER_FILES
+from oddish.api.process import OTHER_FILES
 from oddish.settings import Settings
 
 from .serving import KEY, Server
