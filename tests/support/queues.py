@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -33,6 +34,10 @@ class Queue:
 
     engine: AsyncEngine
     limits: Limits
+
+    @cached_property
+    def _reading(self) -> AsyncEngine:
+        return self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def worker(self, worker_id: str, *, pool: str = POOL, lease_seconds: float = 30) -> None:
         worker = Worker(worker_id, "host", 1, "0", [pool], cpus=2, memory_mb=4096, concurrency=4)
@@ -93,7 +98,7 @@ class Queue:
 
     async def rows(self, statement: str, **parameters: object) -> list[tuple]:
         """What a statement that changes nothing finds."""
-        async with self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        async with self._reading.connect() as connection:
             return [tuple(row) for row in await connection.execute(text(statement), parameters)]
 
     async def states(self) -> dict[str, str]:
