@@ -1,6 +1,8 @@
 """The socket that a process listens on. Standard library only."""
 
+import asyncio
 import socket
+from collections.abc import Iterable
 
 from oddish.errors import OddishError
 
@@ -9,6 +11,10 @@ class AddressTaken(OddishError):
     """The address to bind belongs to another process, or to no interface of this machine."""
 
     code = "address_taken"
+
+
+TURNS_UNTIL_CONNECTED = 2
+"""Of the loop after it has accepted a connection: in one its transport is made, in the next its protocol is told."""
 
 
 def listen(
@@ -34,3 +40,15 @@ def listen(
 def url_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def stop_accepting(listeners: Iterable[socket.socket]) -> None:
+    """Returns when the protocols of all connections that the loop has accepted from ``listeners`` are told of them.
+
+    A server that is closed before that forgets them: their clients wait, and it may wait for their clients.
+    """
+    loop = asyncio.get_running_loop()
+    for listener in listeners:
+        loop.remove_reader(listener)
+    for _ in range(TURNS_UNTIL_CONNECTED):
+        await asyncio.sleep(0)

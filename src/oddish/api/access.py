@@ -1,5 +1,6 @@
 """The outermost layer: one log line a request, and an answer whatever happens inside."""
 
+import asyncio
 import time
 
 import structlog
@@ -11,12 +12,15 @@ from oddish.api.metrics import count_request
 from oddish.api.paths import loggable
 from oddish.api.problems import failure
 from oddish.correlation import CURRENT, HEADER, correlation_id
+from oddish.errors import Unavailable
 from oddish.identity.principal import Principal
 from oddish.serving.excerpt import excerpt
+from oddish.serving.refusals import refusal
 
 QUIET = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 CLIENT_LEFT = 499
 """Logged when the client closed the connection before its request was whole."""
+ENDING = "The server ends before it has an answer."
 
 log = structlog.get_logger()
 
@@ -58,6 +62,9 @@ class AccessLog:
             await self._app(scope, receive, observed)
         except ClientDisconnect:
             status = status or CLIENT_LEFT
+        except asyncio.CancelledError:  # by the server, which ends and has waited for the answer as long as it does
+            if status is None:
+                await refusal(Unavailable(ENDING, fix="Send the request again."))(scope, receive, observed)
         except Exception as error:  # noqa: BLE001 - the last line of defence
             response = failure(error, Request(scope))
             if status is None:

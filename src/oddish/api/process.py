@@ -16,7 +16,7 @@ from oddish.api.app import create_app
 from oddish.api.services import Services
 from oddish.db.ciphertexts import AnotherSecretKey
 from oddish.errors import EXIT_UNREADABLE_SETTING, OddishError
-from oddish.listening import listen, url_of
+from oddish.listening import listen, stop_accepting, url_of
 from oddish.logs import configure_logging
 from oddish.metrics import name_process, watch_pool
 from oddish.settings import Settings, UnreadableSetting, read_settings
@@ -58,6 +58,7 @@ class DrainingServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for feeds in self._feeds:
             feeds.end()
+        await stop_accepting(sockets or [])
         await super().shutdown(sockets)
 
     def _stop(self) -> None:

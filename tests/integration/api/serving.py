@@ -19,6 +19,7 @@ from sqlalchemy import event
 
 from oddish.api.services import Services
 from oddish.identity.keys import key_hash
+from oddish.listening import stop_accepting
 from oddish.storage.manifest import upload_tree
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.package import content_hash, publish_set, write_archive
@@ -173,19 +174,16 @@ class ServerThread(uvicorn.Server):
         await self._told.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await stop_accepting(sockets or [])
         for server in self.servers:
             server.close()
-        self._hang_up()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
         tasks = list(self.server_state.tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.lifespan.shutdown()
-        self._hang_up()  # on those as well whose connection was being made
-
-    def _hang_up(self) -> None:
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
 
     @contextmanager
     def running(self) -> Iterator[None]:

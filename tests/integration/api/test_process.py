@@ -246,6 +246,8 @@ def test_whoever_follows_a_trial_goes_on_at_the_next_server(
         eventually(lambda: follower.texts == ["one"])
         process.terminate()
         assert process.wait(GRACE_SECONDS / 2) == 0, "a follower is not waited for"
+        _, log = process.communicate(timeout=30)
+        assert "[error" not in log
         trial.says("two")
         stack.enter_context(running(settings))
         eventually(lambda: follower.texts == ["one", "two"])
