@@ -69,20 +69,21 @@ class Postgres:
     """A server for tests. ``create`` gives an empty database, or a copy of another one."""
 
     maintenance: str
-    _connection: psycopg.Connection
-    """Kept: connecting for each database would be a quarter of the work of making it."""
 
     def url(self, database: str) -> str:
         return urlunsplit(urlsplit(self.maintenance)._replace(path=f"/{database}"))
 
     def create(self, database: str, *, template: str | None = None) -> str:
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
-        self._connection.execute(statement.format(sql.Identifier(database), sql.Identifier(template or "template0")))
+        self._execute(statement.format(sql.Identifier(database), sql.Identifier(template or "template0")))
         return self.url(database)
 
     def drop(self, database: str) -> None:
-        statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
-        self._connection.execute(statement.format(sql.Identifier(database)))
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+    def _execute(self, statement: sql.Composed) -> None:
+        with psycopg.connect(plain(self.maintenance), autocommit=True) as connection:
+            connection.execute(statement)
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +117,7 @@ def postgres() -> Iterator[Postgres]:
         if url is None:
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="oddish-pg-", dir=quick_directory()))
             url = stack.enter_context(EmbeddedPostgres(Path(directory), durable=False)).url("postgres")
-        yield Postgres(url, stack.enter_context(psycopg.connect(plain(url), autocommit=True)))
+        yield Postgres(url)
 
 
 @pytest.fixture(scope="session")
