@@ -1,4 +1,4 @@
-"""The statistics against SciPy, on hundreds of random matrices of tasks by attempts.
+"""The statistics against SciPy, on a thousand random matrices of tasks by attempts.
 
 Run with ``-s`` to read, for each function, how many values were compared and the greatest difference.
 """
@@ -26,7 +26,7 @@ from oddish.stats import (
     wilson,
 )
 
-MATRICES = 300
+MATRICES = 1_000
 
 type Matrix = list[list[float]]
 
