@@ -27,20 +27,22 @@ FILES = {
 FETCH = "curl --silent --retry 20 --retry-connrefused http://web:8000/"
 
 
+def made_network(number: int) -> str:
+    name = f"oddish-test-{number}"
+    docker("network", "create", name)
+    return name
+
+
 @pytest.fixture
 def no_networks_left() -> Iterator[list[str]]:
-    """Networks that take all addresses the engine has for them."""
-    made = ["oddish-test-small"]
-    docker("network", "create", "--subnet", "192.168.0.0/16", *made)
-    for number in itertools.count():
-        name = f"oddish-test-{number}"
-        try:
-            docker("network", "create", name)
-        except AssertionError:
-            break
-        made.append(name)
-    yield made
-    docker("network", "rm", *made)
+    """Networks that take all addresses the engine has for them, whichever are taken already."""
+    made: list[str] = []
+    try:
+        with pytest.raises(AssertionError, match="non-overlapping"):
+            made.extend(made_network(number) for number in itertools.count())
+        yield made
+    finally:
+        docker("network", "rm", *made)
 
 
 async def test_a_task_reaches_its_services_and_nothing_of_them_stays(
