@@ -15,6 +15,8 @@ from oddish.errors import OddishError
 
 QUICKEST = 0.25
 SLOWEST = 2.0
+LATENESS = 0.05
+"""How late the end is noticed, at most, as a part of the time it was waited for."""
 LONGEST_PAUSE = 15.0
 GIVE_UP_AFTER = 600.0
 """Seconds without an answer that end a watch."""
@@ -104,11 +106,11 @@ def follow(
 ) -> Iterator[Snapshot | Outage]:
     """Snapshots until one is complete, with ``interval`` seconds in between.
 
-    By default short runs are polled often, long or large ones every few seconds.
+    By default short runs are polled often, long ones every two seconds, large ones as fits what an answer takes.
 
     Raises ``GaveUp`` with the command ``come_back`` after ``GIVE_UP_AFTER`` seconds without an answer.
     """
-    pace = QUICKEST
+    began = time.monotonic()
     lost_at: float | None = None
     failures = 0
     while True:
@@ -130,8 +132,9 @@ def follow(
         yield snapshot
         if snapshot.complete:
             return
-        time.sleep(interval or max(pace, min(SLOWEST * 5, 4 * (time.monotonic() - asked))))
-        pace = min(SLOWEST, pace * 1.25)
+        now = time.monotonic()
+        pace = min(SLOWEST, LATENESS * (now - began))
+        time.sleep(interval or max(QUICKEST, pace, min(SLOWEST * 5, 4 * (now - asked))))
 
 
 def _transient(error: OddishError) -> bool:

@@ -70,11 +70,16 @@ def fetching(*events: Snapshot | Exception) -> Callable[[], Snapshot]:
 
 
 def test_polling_slows_down_and_ends_with_the_last_trial(time: Time) -> None:
-    events = list(follow(fetching(*[snapshot("running")] * 20, snapshot("success"))))
-    assert len(events) == 21
+    events = list(follow(fetching(*[snapshot("running")] * 100, snapshot("success"))))
+    assert len(events) == 101
     assert time.pauses[0] == watch.QUICKEST
     assert time.pauses[-1] == watch.SLOWEST
     assert time.pauses == sorted(time.pauses)
+
+
+def test_the_end_is_noticed_soon_for_the_time_it_was_waited_for(time: Time) -> None:
+    for _ in follow(fetching(*[snapshot("running")] * 100, snapshot("success"))):
+        assert not time.pauses or time.pauses[-1] <= max(watch.QUICKEST, watch.LATENESS * time.now)
 
 
 @pytest.mark.parametrize(
