@@ -38,7 +38,7 @@ def confine(directory: Path) -> None:
 
     Links that stay below it are followed, where the kernel can tell; others, pipes and devices are a PermissionError.
     """
-    roots = tuple(dict.fromkeys((directory.absolute(), directory.resolve())))
+    roots = tuple(dict.fromkeys((str(directory.absolute()), str(directory.resolve()))))
     for module, name in _OPENERS:
         vars(module)[name] = _confined(vars(module)[name], roots)
 
@@ -67,24 +67,26 @@ def open_beneath(root: Path, relative: Path, flags: int, *, resolve: bool = True
     return descriptor
 
 
-def _confined(original: Callable[..., Any], roots: tuple[Path, ...]) -> Callable[..., Any]:
+def _confined(original: Callable[..., Any], roots: tuple[str, ...]) -> Callable[..., Any]:
     @functools.wraps(original)
     def guarded(file: Any, *args: Any, **kwargs: Any) -> Any:
         place = None if isinstance(file, int) or len(args) >= 7 or kwargs.get("opener") else _place(file, roots)
         if place is None:
             return original(file, *args, **kwargs)
-        kwargs["opener"] = lambda _, flags: open_beneath(*place, flags)
+        root, relative = place
+        kwargs["opener"] = lambda _, flags: open_beneath(Path(root), Path(relative), flags)
         return original(file, *args, **kwargs)
 
     return guarded
 
 
-def _place(file: Any, roots: tuple[Path, ...]) -> tuple[Path, Path] | None:
+def _place(file: Any, roots: tuple[str, ...]) -> tuple[str, str] | None:
     """The root that ``file`` is below, and its path from there."""
-    path = Path(os.path.normpath(Path(os.fsdecode(file)).absolute()))
+    name = os.fsdecode(file)
+    path = "/" + os.path.normpath(name if name.startswith("/") else f"{Path.cwd()}/{name}").lstrip("/")
     for root in roots:
-        if path != root and path.is_relative_to(root):
-            return root, path.relative_to(root)
+        if path.startswith(f"{root}/"):
+            return root, path.removeprefix(f"{root}/")
     return None
 
 

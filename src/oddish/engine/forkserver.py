@@ -236,7 +236,9 @@ def main() -> None:
         from oddish.engine.catalog import Probe, hello
     with Probe() as probe:
         with loading.for_good():
-            from oddish.engine.environments import registry
+            from harbor.models.job.lock import TrialLock
+
+            from oddish.engine.environments import local, registry
             from oddish.engine.runner import run_attempt
         registry.use_our_docker()
         greeting = hello(probe)
@@ -244,6 +246,8 @@ def main() -> None:
     docker = (registry.DOCKER,) if "docker" in greeting["environments"] and registry.docker_is_ours() else ()
     for module in (*USED_BY_MOST_ATTEMPTS, *docker):
         importlib.import_module(module)
+    local.look_around()
+    TrialLock.model_rebuild()
     gc.collect()
     gc.freeze()
     ForkServer(control, run_attempt).serve()

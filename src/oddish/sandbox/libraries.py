@@ -22,7 +22,7 @@ _MOST_BYTES = 512 * 1024**2
 
 def hold(scratch: Path, shown: tuple[str, ...]) -> AbstractAsyncContextManager[Held]:
     """A tree below ``scratch`` with copies of the files in the directories ``shown``, each at its own path."""
-    files = _files(shown)
+    files = tuple(file for file in in_use(shown) if file.is_file())
 
     async def make(directory: Path) -> None:
         for file in files:
@@ -38,13 +38,12 @@ def copies(directory: Path) -> list[Path]:
 
 
 @cache
-def _files(shown: tuple[str, ...]) -> tuple[Path, ...]:
+def in_use(shown: tuple[str, ...]) -> tuple[Path, ...]:
+    """Programs and libraries below the directories ``shown`` that this process has mapped, and the shells."""
     mapped = {line.split(maxsplit=5)[5] for line in _mappings() if line.split(maxsplit=2)[1][2] == "x"}
     wanted = {os.path.realpath(path) for path in (*mapped, "/bin/sh", "/bin/bash") if path.startswith("/")}
     return tuple(
-        Path(path)
-        for path in sorted(wanted)
-        if any(Path(path).is_relative_to(directory) for directory in shown) and Path(path).is_file()
+        Path(path) for path in sorted(wanted) if any(Path(path).is_relative_to(directory) for directory in shown)
     )
 
 

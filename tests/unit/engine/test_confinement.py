@@ -40,6 +40,17 @@ def test_a_link_out_is_neither_read_nor_written(attempt: Path, target: str) -> N
     assert key.read_text() == "the worker's own"
 
 
+@pytest.mark.parametrize("spelling", ["/{log}", "//{log}", "{attempt}/.//agent/x/../log", "agent/log"])
+def test_nor_by_another_spelling(attempt: Path, monkeypatch: pytest.MonkeyPatch, spelling: str) -> None:
+    log = attempt / "agent" / "log"
+    log.symlink_to(attempt.parent / "key")
+    monkeypatch.chdir(attempt)
+    name = spelling.format(attempt=attempt, log=log)
+    for file in (name, os.fsencode(name)):
+        with pytest.raises(PermissionError, match="refused"), open(file):  # noqa: PTH123
+            pass
+
+
 def test_nor_is_a_file_that_a_link_would_make(attempt: Path) -> None:
     (attempt / "agent" / "exit-code.txt").symlink_to(attempt.parent / "new")
     with pytest.raises(PermissionError), (attempt / "agent" / "exit-code.txt").open("w"):

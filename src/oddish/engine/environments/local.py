@@ -21,9 +21,21 @@ from oddish.cache import Held
 from oddish.engine.environments import record
 from oddish.errors import InvalidInput, InvalidTask, Unavailable
 from oddish.home import home, private_directory
-from oddish.sandbox import build, dockerfile, fidelity, host, layers, plan, platforms, transfer, users
+from oddish.sandbox import (
+    build,
+    dockerfile,
+    fidelity,
+    host,
+    layers,
+    layout,
+    libraries,
+    plan,
+    platforms,
+    transfer,
+    users,
+)
 from oddish.sandbox.archive import Extracted
-from oddish.sandbox.cgroup import controllers
+from oddish.sandbox.cgroup import controllers, hierarchies
 from oddish.sandbox.context import Context
 from oddish.sandbox.entry import EntryPoint
 from oddish.sandbox.failures import CommandFailed
@@ -40,6 +52,14 @@ _HEALTH_SECONDS = 0.5
 _HEALTH_GRACE_SECONDS = 10
 _HARBORS_OWN = inspect.signature(BaseEnvironment.__init__).parameters.keys()
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def look_around() -> None:
+    """Find out what each sandbox asks about this machine, once for all those of processes forked from this one."""
+    hierarchies()
+    host.system_name()
+    libraries.in_use(layout.system_directories())
+    platforms.predefined()
 
 
 class LocalOptions(BaseModel):
