@@ -22,7 +22,10 @@ NOT_RINGS = frozenset({"data", "support"})
 PARALLEL = frozenset({"unit", "integration", "e2e", "chaos"})
 """Rings whose tests share nothing of the machine: they run in as many processes as it has cores."""
 WAITING = {"integration": 1, "e2e": 2, "chaos": 1}
-"""Of these, those whose tests wait as well as work, and how many processes more they run in."""
+"""Of these, those whose tests wait as well as work, and how many processes more they run in.
+
+Where everything is run, those that wait most come first: they leave room for what runs beside them.
+"""
 BESIDE = ("docker", "browser", "chaos")
 """Rings that mostly wait, or use what the others do not: one after the other beside them, shown when they are over."""
 THINKING = ("unit",)
@@ -77,7 +80,10 @@ def main(arguments: Sequence[str]) -> int:
             for name in names
             if everything and name in targets
         }
-        before = [run(name, paths, options, again=everything) for name, paths in targets.items() if name not in beside]
+        turns = [name for name in targets if name not in beside]
+        if everything:
+            turns.sort(key=lambda name: WAITING.get(name, 0), reverse=True)
+        before = [run(name, targets[name], options, again=everything) for name in turns]
         linted = linting is None or shown(linting)
         if preparing is not None:
             shown(preparing)
