@@ -14,7 +14,6 @@ import httpx2
 import pytest
 
 from oddish.db import migration
-from oddish.trials.waiting import queue_info
 from support.deployments import Deployment, RunningWorker
 from support.migrations import NEXT, release
 from support.waiting import until
@@ -38,17 +37,12 @@ async def test_a_draining_worker_lets_its_trial_end_and_takes_no_other(
         await deployment.until(lambda row: row["harbor_stage"] == "agent_running", first)
         service.drain()
         second = await deployment.submit(task_id, index=1)
-        await until(lambda: waits_for(deployment, second, "the only worker is about to end"))
+        await until(lambda: deployment.waits_for(second, "the only worker is about to end"))
         assert (await service.readiness.report()).status == "draining"
         await worker.ended()
     assert (await deployment.trial(first))["status"] == "success"
     assert len(await deployment.attempts(first)) == 1
     assert (await deployment.trial(second))["status"] == "queued"
-
-
-async def waits_for(deployment: Deployment, trial_id: str, reason: str) -> bool:
-    async with deployment.database.connect() as connection:
-        return (await queue_info(connection, [trial_id]))[trial_id].reason == reason
 
 
 async def test_a_draining_worker_gives_back_what_does_not_end_in_time(deployment: Deployment, slow_task: Path) -> None:

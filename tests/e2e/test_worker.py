@@ -2,17 +2,21 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from oddish.engine.client import ForkServer
 from oddish.outcome import from_record, judge
 from oddish.queue.claim import claim
 from oddish.storage.manifest import read_manifest
 from oddish.worker import execution
 from support.deployments import Deployment, RunningWorker
+from support.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.anyio]
 
@@ -106,6 +110,26 @@ async def test_a_dead_fork_server_costs_no_attempt(deployment: Deployment, slow_
     attempts = await deployment.attempts(trial_id)
     assert [(attempt["epoch"], attempt["state"]) for attempt in attempts] == [(1, "lost"), (2, "cancelled")]
     assert trial["attempts"] == 1
+
+
+async def test_a_worker_without_an_engine_says_so_to_what_waits(
+    deployment: Deployment, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, hidden = tmp_path / "python", tmp_path / "hidden"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr("oddish.worker.service.ForkServer", partial(ForkServer, python=str(python)))
+    async with RunningWorker(deployment.settings) as service:
+        await deployment.registered(service.id)
+        python.rename(hidden)
+        assert service.engine_pid is not None
+        os.kill(service.engine_pid, signal.SIGKILL)
+        trial_id = await deployment.submit(await deployment.task(examples / "hello-world"))
+        reason = "the only worker cannot start its Harbor engine; its log says why"
+        await until(lambda: deployment.waits_for(trial_id, reason))
+        hidden.rename(python)
+        [trial] = await deployment.finished(trial_id)
+    assert (trial["status"], trial["attempts"]) == ("success", 1)
 
 
 async def test_a_task_that_cannot_be_fetched_fails_by_name(deployment: Deployment, examples: Path) -> None:

@@ -23,6 +23,7 @@ from oddish.settings import Settings
 from oddish.storage.store import ArtifactStore
 from oddish.tasks.package import content_hash, publish_set, write_archive
 from oddish.trials.confidential import Confidential
+from oddish.trials.waiting import queue_info
 from oddish.worker.service import WorkerService
 from support.waiting import until
 
@@ -181,6 +182,12 @@ class Deployment:
             return rows if all(map(condition, rows)) else None
 
         return await until(found, seconds) or []
+
+    async def waits_for(self, trial_id: str, reason: str) -> bool:
+        """Whether it waits for this reason."""
+        async with self.database.connect() as connection:
+            waiting = (await queue_info(connection, [trial_id])).get(trial_id)
+        return waiting is not None and waiting.reason == reason
 
     async def registered(self, worker_id: str, *, seconds: float = 60) -> None:
         """Wait until the worker's lease has begun."""

@@ -187,16 +187,20 @@ class ForkServer:
         await self.close()
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: ASYNC220  milliseconds, once in the life of a server
-                [self._python, "-P", "-m", "oddish.engine.forkserver", "--control-fd", str(theirs.fileno())],
-                cwd="/",
-                env=self._environ,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(  # noqa: ASYNC220  milliseconds, once in the life of a server
+                    [self._python, "-P", "-m", "oddish.engine.forkserver", "--control-fd", str(theirs.fileno())],
+                    cwd="/",
+                    env=self._environ,
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                raise EngineUnavailable(f"The fork server could not be started: {error}") from error
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         relay(self._process.stdout)
         ours.setblocking(False)

@@ -127,6 +127,7 @@ class WorkerService:
         self._fenced: str | None = None
         self._housekeeping_due = 0.0
         self._short_of_disk: Shortage | None = None
+        self._lacks_engine = False
         self._upkeep_due = time.monotonic() + FIRST_UPKEEP_SECONDS
         self._pools: list[str] = []
         self._memory_mb = _physical_memory_mb()
@@ -262,6 +263,7 @@ class WorkerService:
                 claims = await self._claim(free, called=called) if able else []
             except EngineUnavailable as error:
                 log.error("nothing is claimed without an engine", error=str(error))
+                self._note_engine(lacks=True)
                 claims = []
             except (SQLAlchemyError, OSError, OddishError) as error:
                 log.warning("queue not reached", error=str(error))
@@ -286,12 +288,19 @@ class WorkerService:
         """Why nothing is claimed, whatever there is."""
         if self._draining.begun:
             return "is about to end"
-        return None if self._short_of_disk is None else self._short_of_disk.phrase
+        if self._short_of_disk is not None:
+            return self._short_of_disk.phrase
+        return "cannot start its Harbor engine; its log says why" if self._lacks_engine else None
 
     def _say(self) -> None:
         """What others should know of this worker has changed."""
         if self._heartbeat is not None:
             self._heartbeat.nudge()
+
+    def _note_engine(self, *, lacks: bool) -> None:
+        if lacks != self._lacks_engine:
+            self._lacks_engine = lacks
+            self._say()
 
     def _has_room(self) -> bool:
         """Whether the disk has enough left for another trial; a change is logged."""
@@ -310,6 +319,7 @@ class WorkerService:
     async def _claim(self, slots: int, *, called: bool) -> list[Claim]:
         """Uncalled, it looks first whether there is anything: claims wait for each other."""
         await self._engines.own.start()
+        self._note_engine(lacks=False)
         if not called and not await self._anything_waits():
             return []
         reserved = sum(execution.claim.memory_mb for execution, _ in self._executions.values())
