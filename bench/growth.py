@@ -100,6 +100,7 @@ def finished(options: Options) -> str:
         for count in sizes:
             say(f"{count} trials in the database")
             history.fill(where, before=before, trials=count)
+            asyncio.run(history.keep_up(where, trials=count))
             before = count
             _, reads = routes.measured(where, url, trials=count, rounds=options.rounds(15, 3))
             names = history.names(count)

@@ -79,7 +79,7 @@ INSERT INTO attempts (trial_id, epoch, org_id, job_id, claim_id, worker_id, stat
   input_tokens, output_tokens, cost_usd, cost_is_estimated, model)
 SELECT id, 9, org_id, 0, gen_random_uuid(), 'w', 'finished', 'trial_ended', 'success', now(), 10000, 2000, 0.1, true,
   model
-FROM trials WHERE status <> 'queued' ORDER BY id LIMIT %(trials)s
+FROM trials WHERE status <> 'queued' ORDER BY id LIMIT %(just_ended)s ON CONFLICT DO NOTHING
 """
 
 
@@ -99,13 +99,13 @@ def fill(where: Database, *, before: int, trials: int) -> None:
         analyse(connection)
 
 
-async def keep_up(where: Database, *, just_ended: int) -> None:
-    """What upkeep has added up by now: all but the attempts of ``just_ended`` trials."""
+async def keep_up(where: Database, *, trials: int) -> None:
+    """Let upkeep have added up all but the attempts that have ended since, one for 50 of the ``trials``."""
     engine = connect(where.url, role="bench")
     await fold_all(engine)
     await engine.dispose()
     with where.connect() as connection:
-        connection.execute(JUST_ENDED.encode(), {"trials": just_ended})
+        connection.execute(JUST_ENDED.encode(), {"just_ended": trials // 50})
         analyse(connection)
 
 

@@ -57,7 +57,7 @@ def routes(options: Options) -> Figures:
     with database() as where, api(where) as url:
         say(f"filling in {trials} trials")
         history.fill(where, before=0, trials=trials)
-        asyncio.run(history.keep_up(where, just_ended=trials // 50))
+        asyncio.run(history.keep_up(where, trials=trials))
         asyncio.run(queues.offer(where.url, pool=POOL))
         floor, reads = measured(where, url, trials=trials, rounds=options.rounds(30, 5))
     slowest = max(reads, key=lambda read: percentile(read.milliseconds, 0.95))
