@@ -1,5 +1,5 @@
 // Traces: from message to message by keys, links to messages that are not on this page, and what was found in sight.
-import { bind } from "./keys.js";
+import { bind, typing } from "./keys.js";
 
 const STEPS = "#messages > .message, #messages > .row";
 
@@ -43,7 +43,7 @@ function arrive() {
   const element = document.getElementById(location.hash.slice(1));
   if (element) {
     element.closest("details:not([open])")?.setAttribute("open", "");
-    element.focus({ preventScroll: true });
+    if (!typing(document.activeElement)) element.focus({ preventScroll: true });
     return;
   }
   const address = new URL(location.href);

@@ -17,7 +17,8 @@ export function bound() {
     .reverse();
 }
 
-function typing(target) {
+/** Whether `target` is where somebody writes. */
+export function typing(target) {
   return target instanceof Element && target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]");
 }
 
