@@ -148,6 +148,25 @@ async def test_a_trial_starts_when_its_image_says_that_it_is_healthy(
     assert (trial["status"], trial["reward"]) == ("success", 1.0), trial["error_message"]
 
 
+async def test_a_container_that_somebody_removes_before_it_is_healthy_is_no_fault_of_its_image(
+    deployment: Deployment, make_task: Callable[..., Path]
+) -> None:
+    dockerfile = "FROM ubuntu:24.04\nHEALTHCHECK --interval=500ms --start-period=300s CMD false\n"
+    trial_id = await deployment.submit(await deployment.task(make_task("removed", dockerfile=dockerfile)))
+    async with RunningWorker(deployment.settings):
+        await deployment.until(lambda row: row["status"] == "running", trial_id)
+        [attempt] = await deployment.attempts(trial_id)
+        label = f"{trial_id}.1-{str(attempt['claim_id']).replace('-', '')[:8]}"
+        [container] = await until(lambda: containers(attempt=label))
+        await until(lambda: inspect(container, "{{.State.Health.Status}}") == "starting")
+        docker("rm", "--force", container)
+        await deployment.until(lambda row: row["status"] == "retrying", trial_id)
+        await deployment.cancel(trial_id)
+        await deployment.finished(trial_id)
+    [attempt, *_] = await deployment.attempts(trial_id)
+    assert attempt["reasons"] == ["RuntimeError"]
+
+
 async def test_a_link_in_the_place_of_a_log_harms_no_file_of_the_worker(
     deployment: Deployment, make_task: Callable[..., Path], tmp_path: Path
 ) -> None:

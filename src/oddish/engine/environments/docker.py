@@ -162,7 +162,9 @@ class PromptDockerEnvironment(DockerEnvironment):
         template = "{{.State.Status}} {{.State.ExitCode}}" + (" {{.State.Health.Status}}" if checked else "")
         while True:
             answer = await ask("inspect", "--format", template, self._container)
-            status, code, *health = answer.output.split() if answer.code == 0 else ("gone", "0")
+            if answer.code != 0:
+                raise RuntimeError(f"The container of {self.environment_name} is gone or out of reach.\n{answer.said}")
+            status, code, *health = answer.output.split()
             if status != "running":
                 logs = await ask("logs", "--tail", "20", self._container)
                 raise SandboxBuildFailedError(
