@@ -24,6 +24,12 @@ async def result(deployment: Deployment, task: Path, **trial: object) -> dict:
     return finished
 
 
+async def first_attempt(deployment: Deployment, trial_id: str) -> str:
+    """The label of its containers."""
+    [attempt] = await deployment.attempts(trial_id)
+    return f"{trial_id}.1-{attempt['claim_id'].hex[:8]}"
+
+
 async def test_a_container_has_the_limits_of_its_task_and_the_labels_of_its_attempt(
     deployment: Deployment, make_task: Callable[..., Path]
 ) -> None:
@@ -31,9 +37,7 @@ async def test_a_container_has_the_limits_of_its_task_and_the_labels_of_its_atte
     trial_id = await deployment.submit(await deployment.task(task))
     async with RunningWorker(deployment.settings):
         await deployment.until(lambda row: row["harbor_stage"] == "agent_running", trial_id)
-        [attempt] = await deployment.attempts(trial_id)
-        label = f"{trial_id}.1-{str(attempt['claim_id']).replace('-', '')[:8]}"
-        [container] = containers(attempt=label)
+        [container] = containers(attempt=await first_attempt(deployment, trial_id))
         limits = inspect(container, "{{.HostConfig.NanoCpus}} {{.HostConfig.Memory}}")
         project = inspect(container, '{{index .Config.Labels "com.docker.compose.project"}}')
         await deployment.cancel(trial_id)
@@ -155,8 +159,7 @@ async def test_a_container_that_somebody_removes_before_it_is_healthy_is_no_faul
     trial_id = await deployment.submit(await deployment.task(make_task("removed", dockerfile=dockerfile)))
     async with RunningWorker(deployment.settings):
         await deployment.until(lambda row: row["status"] == "running", trial_id)
-        [attempt] = await deployment.attempts(trial_id)
-        label = f"{trial_id}.1-{str(attempt['claim_id']).replace('-', '')[:8]}"
+        label = await first_attempt(deployment, trial_id)
         [container] = await until(lambda: containers(attempt=label))
         await until(lambda: inspect(container, "{{.State.Health.Status}}") == "starting")
         docker("rm", "--force", container)
